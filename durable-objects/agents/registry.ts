@@ -1,0 +1,96 @@
+// The agents of this deployment, with what is computed once per agent: digests, tool schemas, tool look-up.
+import type { LanguageModelV4, LanguageModelV4FunctionTool } from "@ai-sdk/provider";
+import type { JsonValue } from "../../shared/canonical-json.ts";
+import type { Agent } from "../../shared/define/agent.ts";
+import type { Tool } from "../../shared/define/tool.ts";
+import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
+import type { DefinitionDigests, ModelIdentity } from "../../shared/wire/agent.ts";
+import {
+  chooseModel,
+  identifyModel,
+  resolveModel,
+  type Environment,
+  type ModelRegistry,
+} from "../model/resolve-model.ts";
+import { digestJson } from "../platform/digest.ts";
+
+/** An agent as it runs in this deployment and this environment. */
+export interface Binding {
+  readonly agent: Agent;
+  readonly digests: DefinitionDigests;
+  readonly modelIdentity: ModelIdentity;
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** Tool schemas as every call sends them, converted once. */
+  readonly functionTools: LanguageModelV4FunctionTool[];
+  /** Throws `ModelNotConfigured`; asked at the first model call, so that the settlement can say it. */
+  readonly model: () => LanguageModelV4;
+}
+
+export class AgentRegistry {
+  readonly #bindings = new Map<string, Binding>();
+
+  /** Throws `InvalidDefinition` when two agents have one id. */
+  constructor(agents: readonly Agent[], models: ModelRegistry, env: Environment) {
+    for (const agent of agents) {
+      if (this.#bindings.has(agent.id)) {
+        throw new HoldfastError("InvalidDefinition", `agents: two have the id ${agent.id}`);
+      }
+      this.#bindings.set(agent.id, bind(agent, models, env));
+    }
+  }
+
+  find(agentId: string): Binding | null {
+    return this.#bindings.get(agentId) ?? null;
+  }
+
+  ids(): string[] {
+    return [...this.#bindings.keys()];
+  }
+}
+
+function bind(agent: Agent, models: ModelRegistry, env: Environment): Binding {
+  const choice = chooseModel(agent, env);
+  const modelIdentity = identifyModel(choice);
+  let model: LanguageModelV4 | null = null;
+  return {
+    agent,
+    modelIdentity,
+    digests: digestDefinition(agent, modelIdentity),
+    tools: new Map(agent.tools.map((tool) => [tool.name, tool])),
+    functionTools: agent.tools.map((tool) => ({
+      type: "function",
+      name: tool.name,
+      description: tool.description,
+      inputSchema: tool.inputJsonSchema,
+    })),
+    model: () => (model ??= resolveModel(choice, models, env)),
+  };
+}
+
+/** THR-10. Function-valued instructions contribute only the revision. */
+export function digestDefinition(agent: Agent, model: ModelIdentity): DefinitionDigests {
+  return {
+    agent: digestJson({
+      id: agent.id,
+      revision: agent.revision,
+      instructions: agent.constantInstructions,
+      input: toJson(agent.inputJsonSchema),
+      output: toJson(agent.outputJsonSchema),
+      policy: toJson(agent.policy),
+    }),
+    model: digestJson({ provider: model.provider, name: model.name }),
+    tools: digestJson(
+      agent.tools.map((tool) => ({
+        name: tool.name,
+        revision: tool.revision,
+        schema: toJson(tool.inputJsonSchema),
+        effect: tool.effect,
+      })),
+    ),
+  };
+}
+
+function toJson(value: unknown): JsonValue {
+  const copy: JsonValue = JSON.parse(JSON.stringify(value));
+  return copy;
+}

@@ -1,0 +1,144 @@
+// One model call: opens the stream, reads it under an idle timeout and the run's signal, and says how it ended. Never throws; commits
+// nothing. A call may be repeated until its response is canonical, so whatever broke off here is simply called again.
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+} from "@ai-sdk/provider";
+import { MAX_CALLS_PER_TURN, MAX_RECORD_BYTES } from "../../shared/limits.ts";
+import { TokenUsageSchema, NO_TOKENS, type TokenUsage } from "../../shared/wire/usage.ts";
+import { raceSignal, type Raced } from "../platform/deadline.ts";
+import { classifyModelError, type ModelFault } from "./classify-failure.ts";
+import {
+  beginReduction,
+  endReduction,
+  reducePart,
+  type ModelResponse,
+  type StreamReduction,
+} from "./reduce-stream.ts";
+
+export type ModelCallOutcome =
+  | { readonly kind: "responded"; readonly response: ModelResponse }
+  | { readonly kind: "failed"; readonly fault: ModelFault; readonly usage: TokenUsage }
+  /** The run's signal ended the call; its reason says why. */
+  | { readonly kind: "stopped" };
+
+export interface ModelCall {
+  readonly model: LanguageModelV4;
+  readonly options: Omit<LanguageModelV4CallOptions, "abortSignal">;
+  /** Ends with the run's abort, deadline or event. */
+  readonly signal: AbortSignal;
+  /** A model that sends nothing for this long has failed (RUN-15). */
+  readonly idleTimeoutMillis: number;
+}
+
+export async function callModel(call: ModelCall): Promise<ModelCallOutcome> {
+  const stop = new AbortController();
+  const onRunEnd = (): void => stop.abort(call.signal.reason);
+  call.signal.addEventListener("abort", onRunEnd, { once: true });
+  if (call.signal.aborted) onRunEnd();
+  const reduction = beginReduction();
+  try {
+    const outcome = await readCall(call, stop, reduction);
+    return call.signal.aborted ? { kind: "stopped" } : outcome;
+  } finally {
+    call.signal.removeEventListener("abort", onRunEnd);
+    // Whatever ended the call, the provider's connection is let go.
+    stop.abort("call over");
+  }
+}
+
+async function readCall(
+  call: ModelCall,
+  stop: AbortController,
+  reduction: StreamReduction,
+): Promise<ModelCallOutcome> {
+  const options = { ...call.options, abortSignal: stop.signal };
+  const opened = await withIdleTimeout(call, stop, () => call.model.doStream(options));
+  if (opened.kind !== "done") return failedOf(opened, reduction);
+  const reader = opened.value.stream.getReader();
+  try {
+    for (;;) {
+      const read = await withIdleTimeout(call, stop, () => reader.read());
+      if (read.kind !== "done") return failedOf(read, reduction);
+      if (read.value.done) return endOf(reduction);
+      const error = partError(read.value.value);
+      if (error !== null) return failed(classifyModelError(error.error), reduction);
+      reducePart(reduction, read.value.value);
+    }
+  } finally {
+    // The stream may be broken already; letting go of it cannot fail the call.
+    void reader.cancel().catch(() => undefined);
+  }
+}
+
+function partError(part: LanguageModelV4StreamPart): { error: unknown } | null {
+  return part.type === "error" ? { error: part.error } : null;
+}
+
+const IDLE = Symbol("idle");
+
+async function withIdleTimeout<T>(
+  call: ModelCall,
+  stop: AbortController,
+  work: () => PromiseLike<T>,
+): Promise<Raced<T>> {
+  const idle = new AbortController();
+  const timer = setTimeout(() => idle.abort(IDLE), call.idleTimeoutMillis);
+  try {
+    return await raceSignal(work, AbortSignal.any([stop.signal, idle.signal]));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function failedOf(
+  raced: Exclude<Raced<unknown>, { kind: "done" }>,
+  reduction: StreamReduction,
+): ModelCallOutcome {
+  if (raced.kind === "threw") return failed(classifyModelError(raced.error), reduction);
+  return raced.reason === IDLE
+    ? failed({ reason: "stalled", isTransient: true, httpStatus: null }, reduction)
+    : { kind: "stopped" };
+}
+
+/** What a stream that ended amounts to: an answer, or one of the endings that are failures of the call (platform facts, AI SDK). */
+function endOf(reduction: StreamReduction): ModelCallOutcome {
+  const response = endReduction(reduction);
+  if (response === null) return transient("broke-off", reduction);
+  switch (response.finishReason) {
+    case "stop":
+    case "length":
+    case "tool-calls":
+      return checkResponse(response, reduction);
+    case "content-filter":
+      return failed({ reason: "content-filter", isTransient: false, httpStatus: null }, reduction);
+    case "error":
+    case "interrupted":
+    case "other":
+      return transient("broke-off", reduction);
+  }
+}
+
+/** A response must fit a row, and its counts must be counts (CTX-16). */
+function checkResponse(response: ModelResponse, reduction: StreamReduction): ModelCallOutcome {
+  const calls = response.content.filter((part) => part.type === "tool-call").length;
+  // One UTF-16 unit is at most three bytes; half the row's bound leaves room for JSON escapes of ordinary text.
+  const size = JSON.stringify(response.content).length * 3;
+  if (calls > MAX_CALLS_PER_TURN || size > MAX_RECORD_BYTES) {
+    return failed({ reason: "too-large", isTransient: false, httpStatus: null }, reduction);
+  }
+  if (!TokenUsageSchema.safeParse(response.usage).success) {
+    return failed({ reason: "invalid-usage", isTransient: false, httpStatus: null }, reduction);
+  }
+  return { kind: "responded", response };
+}
+
+function transient(reason: ModelFault["reason"], reduction: StreamReduction): ModelCallOutcome {
+  return failed({ reason, isTransient: true, httpStatus: null }, reduction);
+}
+
+function failed(fault: ModelFault, reduction: StreamReduction): ModelCallOutcome {
+  const usage = TokenUsageSchema.safeParse(reduction.finish?.usage);
+  return { kind: "failed", fault, usage: usage.success ? usage.data : NO_TOKENS };
+}

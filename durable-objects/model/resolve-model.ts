@@ -1,0 +1,48 @@
+// From what an agent names to a model that can be called (GW-03), after HOLDFAST_MODEL.
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import type { Agent, ModelChoice } from "../../shared/define/agent.ts";
+import type { ModelIdentity } from "../../shared/wire/agent.ts";
+import { ModelNotConfigured } from "./classify-failure.ts";
+import { localModel, type LocalScript } from "./local-model.ts";
+
+export type Environment = Readonly<Record<string, unknown>>;
+
+/** A model of the deployment's own under an id: a script for `local/…`, or a function that makes the model when it is first called. */
+export type RegisteredModel =
+  | LocalScript
+  | { readonly create: (env: Environment) => LanguageModelV4 };
+
+export type ModelRegistry = Readonly<Record<string, RegisteredModel>>;
+
+/** HOLDFAST_MODEL overrides every agent's own choice. Contract of a choice function: synchronous, no I/O. */
+export function chooseModel(agent: Agent, env: Environment): ModelChoice {
+  const override = env["HOLDFAST_MODEL"];
+  if (typeof override === "string" && override !== "") return override;
+  return typeof agent.model === "function" ? agent.model(env) : agent.model;
+}
+
+/** The identity that goes into the model digest and into records: `provider/name` of an id, or what the model says of itself. */
+export function identifyModel(choice: ModelChoice): ModelIdentity {
+  if (typeof choice !== "string") return { provider: choice.provider, name: choice.modelId };
+  const [provider = choice, ...name] = choice.split("/");
+  return { provider, name: name.join("/") };
+}
+
+/**
+ * The model to call. Throws `ModelNotConfigured` for an id that nothing here can make; its message says what to do, and becomes the
+ * submission's failure at the first model call.
+ */
+export function resolveModel(
+  choice: ModelChoice,
+  registry: ModelRegistry,
+  env: Environment,
+): LanguageModelV4 {
+  if (typeof choice !== "string") return choice;
+  const registered = Object.hasOwn(registry, choice) ? registry[choice] : undefined;
+  if (registered !== undefined && typeof registered !== "function") return registered.create(env);
+  const { provider, name } = identifyModel(choice);
+  if (provider === "local" && name !== "") return localModel(name, registered ?? null);
+  throw new ModelNotConfigured(
+    `This deployment cannot make the model ${JSON.stringify(choice)}. Use a local/… id, register the id under \`models\` of holdfast({ … }), or set HOLDFAST_MODEL.`,
+  );
+}

@@ -1,0 +1,111 @@
+// One event's pass over the object's due work: single-flight, never throws, and always leaves either nothing owed or an armed alarm.
+// An admission starts it at once; the alarm, a few milliseconds later, finds it running and awaits it, which keeps the object alive.
+import { EVENT_CEILING_MILLIS, YIELD_AFTER_MILLIS } from "../../shared/limits.ts";
+import type { Clock, EpochMillis } from "../../shared/time.ts";
+import type { Database } from "../platform/database.ts";
+import type { Failpoints } from "../platform/failpoints.ts";
+import { errorName, logEvent } from "../platform/log.ts";
+import { NATIVE_LANE, planRetry, type Due, type LaneEntry } from "./due.ts";
+import type { DueQueue } from "./due-queue.ts";
+
+/** The deadlines that all work of one event shares (ALM-02). New arrivals renew neither. */
+export interface EventBudget {
+  readonly yieldAt: EpochMillis;
+  readonly ceilingAt: EpochMillis;
+}
+
+/** What a lane does in an event. Contract: resolves with what it still owes; a rejection is a failed wave, retried with backoff. */
+export type LaneWave = (budget: EventBudget) => Promise<Due>;
+
+export interface EventLimits {
+  readonly yieldAfterMillis: number;
+  readonly ceilingMillis: number;
+}
+
+export const DEFAULT_EVENT_LIMITS: EventLimits = {
+  yieldAfterMillis: YIELD_AFTER_MILLIS,
+  ceilingMillis: EVENT_CEILING_MILLIS,
+};
+
+export interface AlarmPassPorts {
+  readonly database: Database;
+  readonly dueQueue: DueQueue;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly failpoints: Failpoints;
+  readonly limits: EventLimits;
+  readonly runNative: LaneWave;
+  /** Ends this incarnation: the last resort when the re-arm itself cannot be committed. */
+  readonly abortObject: (reason: string) => void;
+}
+
+export class AlarmPass {
+  readonly #ports: AlarmPassPorts;
+  #running: Promise<void> | null = null;
+
+  constructor(ports: AlarmPassPorts) {
+    this.#ports = ports;
+  }
+
+  /** Runs a pass, or joins the one that runs. Never rejects (ALM-03). */
+  drain(): Promise<void> {
+    this.#running ??= this.#pass().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  async #pass(): Promise<void> {
+    const { clock, limits, dueQueue } = this.#ports;
+    const startedAt = clock.now();
+    const budget: EventBudget = {
+      yieldAt: startedAt + limits.yieldAfterMillis,
+      ceilingAt: startedAt + limits.ceilingMillis,
+    };
+    for (;;) {
+      try {
+        const seen = dueQueue.read(NATIVE_LANE);
+        if (seen === null || seen.dueAt === null) return;
+        if (await this.#wave(seen.revision, seen.attempts, budget)) return;
+      } catch (error) {
+        logEvent("error", "rearm-failed", { error: errorName(error) });
+        this.#ports.abortObject("the due queue could not be written");
+        return;
+      }
+    }
+  }
+
+  /** True when the pass is over; false when a newer enrolment came meanwhile. */
+  async #wave(seenRevision: number, failedWaves: number, budget: EventBudget): Promise<boolean> {
+    const { clock, dueQueue, database, failpoints, runNative, random } = this.#ports;
+    let due: Due;
+    let attempts = 0;
+    try {
+      due = await runNative(budget);
+      failpoints.hit("finish-pass:before");
+    } catch (error) {
+      attempts = failedWaves + 1;
+      due = planRetry(attempts, clock.now(), random());
+      logEvent("error", "pass-failed", { error: errorName(error), attempts });
+    }
+    if (isAlreadyStored(dueQueue.read(NATIVE_LANE), seenRevision, due)) return true;
+    const acknowledged = database.transact(() => {
+      const done = dueQueue.acknowledge(NATIVE_LANE, seenRevision, due, attempts);
+      failpoints.hit(attempts === 0 ? "finish-pass:inside" : "rearm:inside");
+      return done;
+    });
+    failpoints.hit("finish-pass:after");
+    // A wave that failed or yielded ends the pass even when newer work came: that work's own enrolment keeps the alarm armed.
+    return acknowledged || attempts > 0 || due.reason === "yield";
+  }
+}
+
+/** A settlement that left nothing owed put the lane to rest in its own transaction. */
+function isAlreadyStored(stored: LaneEntry | null, seenRevision: number, due: Due): boolean {
+  return (
+    stored !== null &&
+    stored.revision === seenRevision &&
+    stored.dueAt === null &&
+    due.dueAt === null
+  );
+}

@@ -1,0 +1,35 @@
+// What is owed later, as data: why and when. Pure; the store keeps it, the queue arms the alarm for it.
+import { planBackoff } from "../../shared/backoff.ts";
+import { ALARM_BACKOFF } from "../../shared/limits.ts";
+import type { EpochMillis } from "../../shared/time.ts";
+
+/** The lane of the runtime's own work. The prefix is reserved; lanes of hosts have their own names. */
+export const NATIVE_LANE = "holdfast:native";
+
+/** Every deferral of a run has one shape: a reason and a due time (ALM-09). */
+export type DueReason =
+  | "submitted"
+  | "controlled"
+  | "yield"
+  | "retry-backoff"
+  | "run-deadline"
+  | "binding"
+  | "pass-failed"
+  | "idle";
+
+export interface Due {
+  readonly reason: DueReason;
+  /** Null when only a decision from outside moves the work. */
+  readonly dueAt: EpochMillis | null;
+}
+
+export interface LaneEntry extends Due {
+  readonly revision: number;
+  /** Consecutive waves that failed. */
+  readonly attempts: number;
+}
+
+/** When a lane whose wave failed is due again: from 100 ms doubling to 5 s, jittered (ALM-03). */
+export function planRetry(failedWaves: number, now: EpochMillis, random: number): Due {
+  return { reason: "pass-failed", dueAt: now + planBackoff(ALARM_BACKOFF, failedWaves, random) };
+}

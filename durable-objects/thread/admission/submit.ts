@@ -1,0 +1,140 @@
+// Accepts work: look-up by key, agent, schema, digests, limits, then one transaction with the submission, the due lane and the alarm. A
+// crash before that commit leaves nothing; after it, the receipt is owed to any retry and the run to the alarm (THR-01). Synchronous: it
+// waits on no model, tool or destination (THR-07).
+import { utf8Length } from "../../../shared/bytes.ts";
+import { canonicalJson } from "../../../shared/canonical-json.ts";
+import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
+import { submissionIdOf } from "../../../shared/ids.ts";
+import { toIsoInstant } from "../../../shared/time.ts";
+import type { ExpectedDefinitions } from "../../../shared/wire/agent.ts";
+import type { Receipt, SubmitRequest, SubmitResult } from "../../../shared/wire/submission.ts";
+import type { Binding } from "../../agents/registry.ts";
+import { digestJson } from "../../platform/digest.ts";
+import { NATIVE_LANE } from "../../scheduler/due.ts";
+import type { LedgerEntry } from "../ledger/ledger.store.ts";
+import type { ThreadCore } from "../thread-core.ts";
+import { decideReplay, findLimitBreach, type LimitBreach } from "./decide-admission.ts";
+
+export interface Admission {
+  readonly principal: string;
+  readonly idempotencyKey: string;
+  readonly request: SubmitRequest;
+  /** Creates the tables of an object that was never written; null when they are there. Called inside the transaction. */
+  readonly createTables: (() => void) | null;
+}
+
+export function admit(core: ThreadCore, admission: Admission): SubmitResult {
+  core.failpoints.hit("submit:before");
+  const { principal, idempotencyKey, request, createTables } = admission;
+  // `expectDefinitions` is a guard of this one request, not part of the command.
+  const commandDigest = digestJson({ agent: request.agent, input: request.input });
+  const isNewThread = createTables !== null;
+  const accepted = isNewThread ? null : core.ledger.findByKey(principal, idempotencyKey);
+  const replay = decideReplay(accepted?.commandDigest ?? null, commandDigest);
+  if (replay.kind === "replay" && accepted !== null) {
+    return { receipt: receiptOf(core.threadId, accepted.entry), replayed: true };
+  }
+  if (replay.kind === "conflict") {
+    throw new HoldfastError(
+      "IdempotencyConflict",
+      "This Idempotency-Key already admitted another command. Send a new key for new work.",
+    );
+  }
+  const binding = requireBinding(core, request.agent);
+  const input = decodeInput(binding, request);
+  requireDefinitions(binding, request.expectDefinitions ?? {});
+  const breach = findLimitBreach(
+    {
+      inputBytes: utf8Length(input),
+      queueDepth: isNewThread ? 0 : core.ledger.depth(),
+      databaseBytes: core.database.sizeBytes,
+    },
+    core.limits,
+  );
+  if (breach !== null) throw limitExceeded(breach);
+  const entry = core.database.transact(() => {
+    createTables?.();
+    const now = core.clock.now();
+    const queueSequence = core.ledger.nextQueueSequence();
+    const submission = {
+      queueSequence,
+      submissionId: submissionIdOf(queueSequence, core.ids.token()),
+      principal,
+      idempotencyKey,
+      commandDigest,
+      agentId: request.agent,
+      input,
+      acceptedAt: now,
+    };
+    core.ledger.insert(submission);
+    core.dueQueue.enrol(NATIVE_LANE, { reason: "submitted", dueAt: now });
+    core.failpoints.hit("submit:inside");
+    return submission;
+  });
+  core.failpoints.hit("submit:after");
+  return { receipt: receiptOf(core.threadId, entry), replayed: false };
+}
+
+export function receiptOf(
+  threadId: string,
+  entry: Pick<LedgerEntry, "submissionId" | "queueSequence" | "agentId" | "acceptedAt">,
+): Receipt {
+  return {
+    threadId,
+    submissionId: entry.submissionId,
+    queueSequence: entry.queueSequence,
+    agentId: entry.agentId,
+    acceptedAt: toIsoInstant(entry.acceptedAt),
+  };
+}
+
+function requireBinding(core: ThreadCore, agentId: string): Binding {
+  const binding = core.registry.find(agentId);
+  if (binding !== null) return binding;
+  throw new HoldfastError(
+    "AgentNotFound",
+    `This deployment has no such agent. It has: ${core.registry.ids().join(", ")}.`,
+  );
+}
+
+/** The input as it is stored: decoded by the agent's schema, canonical JSON. */
+function decodeInput(binding: Binding, request: SubmitRequest): string {
+  const decoded = binding.agent.decodeInput(request.input);
+  if (decoded.ok) return canonicalJson(decoded.value);
+  throw new HoldfastError("InvalidInput", "The input does not fit the agent's input schema.", {
+    errors: decoded.faults.map(({ pointer, message }) => ({
+      pointer: `/input${pointer}`,
+      message,
+    })),
+  });
+}
+
+function requireDefinitions(binding: Binding, expected: ExpectedDefinitions): void {
+  for (const name of ["agent", "model", "tools"] as const) {
+    if (expected[name] !== undefined && expected[name] !== binding.digests[name]) {
+      throw new HoldfastError(
+        "DefinitionMismatch",
+        `The ${name} digest of this deployment is another one. Nothing was admitted.`,
+        { fields: { definition: name, current: binding.digests[name] } },
+      );
+    }
+  }
+}
+
+function limitExceeded(breach: LimitBreach): HoldfastError {
+  const { limit, current, maximum, status, retryable } = breach;
+  return new HoldfastError(
+    "AdmissionLimitExceeded",
+    `${limit} is ${maximum}, and this would be past it (now ${current}). Nothing was admitted.`,
+    {
+      fields: {
+        limit,
+        current,
+        maximum,
+        status,
+        retryable,
+        ...(retryable ? { retryAfterSeconds: 1 } : {}),
+      },
+    },
+  );
+}

@@ -1,0 +1,107 @@
+// Carries a control out: folds what it is about, decides, and commits in one transaction that also settles, ends the wait, and makes the
+// lane due. A crash before the commit leaves nothing; after it, the armed alarm goes on from the log.
+import { must } from "../../../shared/assert.ts";
+import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
+import { queueSequenceOf, runIdOf } from "../../../shared/ids.ts";
+import { NATIVE_LANE } from "../../scheduler/due.ts";
+import type { Appended } from "../journal/journal.store.ts";
+import { firstSequenceOf } from "../ledger/decide-claim.ts";
+import type { LedgerEntry } from "../ledger/ledger.store.ts";
+import { createThreadDrafts, loadRun } from "../run/claim-head.ts";
+import { emptyRun, type RunState } from "../run/run-state.ts";
+import { closeSubmission } from "../run/settle.ts";
+import type { CommitPoint, ThreadCore } from "../thread-core.ts";
+import { decideControl, type ControlCommand, type ControlDecision } from "./decide-control.ts";
+
+type Committed = Extract<ControlDecision, { kind: "commit" }>;
+export type ControlEffect = Exclude<ControlDecision, { kind: "refused" }>["effect"];
+
+/** The submission of an id, or throws `SubmissionNotFound`. */
+export function requireSubmission(core: ThreadCore, submissionId: string): LedgerEntry {
+  const queueSequence = queueSequenceOf(submissionId);
+  const entry = queueSequence === null ? null : core.ledger.find(queueSequence, submissionId);
+  if (entry === null) {
+    throw new HoldfastError("SubmissionNotFound", "This thread has no such submission.");
+  }
+  return entry;
+}
+
+/** The run of a submission as the log has it; the live attempt's own copy where there is one. */
+export function readRun(core: ThreadCore, entry: LedgerEntry): RunState {
+  if (isLive(core, entry)) return must(core.live, "the run is live").state;
+  const thread = must(core.row.read(), "a submission has a thread");
+  const first = firstSequenceOf(thread, entry);
+  return first === null
+    ? emptyRun(entry.submissionId, runIdOf(entry.submissionId))
+    : loadRun(core, entry, first).state;
+}
+
+function isLive(core: ThreadCore, entry: LedgerEntry): boolean {
+  const { live } = core;
+  return live !== null && live.queueSequence === entry.queueSequence && !live.hasEnded;
+}
+
+const POINTS = { abort: "abort", decide: "decide", retry: "retry" } as const satisfies Record<
+  ControlCommand["kind"],
+  CommitPoint
+>;
+
+/** Throws the refusal as a `HoldfastError`; otherwise what the control did, which may be nothing. */
+export function applyControl(
+  core: ThreadCore,
+  entry: LedgerEntry,
+  command: ControlCommand,
+): ControlEffect {
+  const thread = must(core.row.read(), "a submission has a thread");
+  const live = isLive(core, entry);
+  const decision = decideControl(
+    {
+      run: readRun(core, entry),
+      isLive: live,
+      isExhausted: entry.wait?.reason === "attempts-exhausted",
+      epoch: thread.epoch,
+    },
+    command,
+  );
+  if (decision.kind === "refused") throw new HoldfastError(decision.code, decision.detail);
+  if (decision.kind === "unchanged") return decision.effect;
+  const first = core.journal.tail().sequence + 1;
+  const drafts = [...createThreadDrafts(thread, first), ...decision.drafts];
+  core.commitAsControl(entry.queueSequence, POINTS[command.kind], drafts, (appended) => {
+    changeLedger(core, entry, command, decision, appended);
+    core.dueQueue.enrol(NATIVE_LANE, { reason: "controlled", dueAt: core.clock.now() });
+  });
+  const isAbort = decision.drafts.some((draft) => draft.type === "AbortRequested");
+  if (live && isAbort) core.live?.stop("abort");
+  return decision.effect;
+}
+
+function changeLedger(
+  core: ThreadCore,
+  entry: LedgerEntry,
+  command: ControlCommand,
+  decision: Committed,
+  appended: Appended,
+): void {
+  const { queueSequence, wait } = entry;
+  const last = appended.records.at(-1)?.record;
+  if (last?.type === "SubmissionSettled") {
+    const first = must(appended.records[0], "a commit has records").record.sequence;
+    closeSubmission(core, queueSequence, last.payload.outcome, last.sequence, first);
+    return;
+  }
+  if (decision.annotation !== undefined && last !== undefined) {
+    const note = { ...decision.annotation, sequence: last.sequence };
+    core.ledger.setAnnotations(queueSequence, [...core.ledger.annotations(queueSequence), note]);
+    return;
+  }
+  if (command.kind === "retry") {
+    core.row.forgive(queueSequence);
+    core.ledger.clearWait(queueSequence);
+    return;
+  }
+  if (wait === null || decision.answered.length === 0) return;
+  const left = wait.operationIds?.filter((id) => !decision.answered.includes(id)) ?? [];
+  if (left.length === 0) core.ledger.clearWait(queueSequence);
+  else core.ledger.setWait(queueSequence, { ...wait, operationIds: left }, null);
+}

@@ -1,0 +1,74 @@
+// The controls as callers ask for them: by submission or operation, with the answer of the wire.
+import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
+import { parseOperationId } from "../../../shared/ids.ts";
+import type { Decision, DecideResult } from "../../../shared/wire/operations.ts";
+import type {
+  AbortRequest,
+  AbortResult,
+  RetryRequest,
+  RetryResult,
+} from "../../../shared/wire/submission.ts";
+import type { ThreadCore } from "../thread-core.ts";
+import { readSettlement } from "../view/read-submission.ts";
+import { applyControl, requireSubmission } from "./apply-control.ts";
+
+/** The bound of a person's result when this deployment has no agent to ask: the policy's default. */
+const DEFAULT_RESULT_BYTES = 51_200;
+
+export function abortSubmission(
+  core: ThreadCore,
+  asked: { submissionId: string; principal: string; request: AbortRequest },
+): AbortResult {
+  const entry = requireSubmission(core, asked.submissionId);
+  const effect = applyControl(core, entry, {
+    kind: "abort",
+    author: asked.principal,
+    reason: asked.request.reason ?? null,
+  });
+  const settlement = readSettlement(core, asked.submissionId);
+  return {
+    effect: effect === "dequeued" || effect === "already-settled" ? effect : "signalled",
+    ...(settlement === null ? {} : { settlement }),
+  };
+}
+
+export function decideOperation(
+  core: ThreadCore,
+  author: string,
+  decision: Decision,
+): DecideResult["results"][number] {
+  const named = parseOperationId(decision.operationId);
+  if (named === null) {
+    throw new HoldfastError("OperationNotFound", "This thread has no operation of that id.");
+  }
+  const entry = requireSubmission(core, named.submissionId);
+  const binding = core.registry.find(entry.agentId);
+  const effect = applyControl(core, entry, {
+    kind: "decide",
+    author,
+    decision,
+    callId: named.callId,
+    dispatch: named.dispatch,
+    mayBeAsked: (toolName) => binding?.tools.get(toolName)?.mayNeedApproval === true,
+    maxResultBytes: binding?.agent.policy.toolResultBounds.maxBytes ?? DEFAULT_RESULT_BYTES,
+    annotated: new Map(
+      core.ledger
+        .annotations(entry.queueSequence)
+        .map((note) => [note.operationId, note.decisionDigest]),
+    ),
+  });
+  return {
+    operationId: decision.operationId,
+    status: effect === "replayed" ? "replayed" : "applied",
+  };
+}
+
+export function retryParked(
+  core: ThreadCore,
+  asked: { principal: string; request: RetryRequest },
+): RetryResult {
+  const { target, reason } = asked.request;
+  const entry = requireSubmission(core, target);
+  const effect = applyControl(core, entry, { kind: "retry", author: asked.principal, reason });
+  return { effect: effect === "resumed" ? "resumed" : "not-parked" };
+}

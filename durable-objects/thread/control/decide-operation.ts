@@ -1,0 +1,204 @@
+// A person's decision about one operation: an approval, or an unknown outcome. One compare-and-set per operation: the same decision again
+// is a replay, another one is a conflict (TOOL-04, TOOL-05). Pure.
+import type { JsonValue } from "../../../shared/canonical-json.ts";
+import { unknownOperationIdOf } from "../../../shared/ids.ts";
+import type { Decision, DecisionKind } from "../../../shared/wire/operations.ts";
+import type { ToolOutput } from "../../../shared/wire/messages.ts";
+import type { RecordDraft } from "../../../shared/wire/records.ts";
+import { boundToolOutput } from "../../context/tool-result-bounds.ts";
+import { digestJson } from "../../platform/digest.ts";
+import { findCall, lastTurn, type CallState, type RunState } from "../run/run-state.ts";
+import { resultDraft } from "../run/tool-drafts.ts";
+import { abortDrafts, type ControlDecision, type ControlFacts } from "./decide-control.ts";
+
+export interface OperationCommand {
+  readonly author: string;
+  readonly decision: Decision;
+  /** What the operation id names. */
+  readonly callId: string;
+  readonly dispatch: number;
+  /** True when a call that was not asked about yet may be: its tool asks for approval, so a decision may come first. */
+  readonly mayBeAsked: (toolName: string) => boolean;
+  /** The bound of an operator's result, as of any tool result (CTX-18). */
+  readonly maxResultBytes: number;
+  /** Notes that were left on this settled run, by operation. */
+  readonly annotated: ReadonlyMap<string, string>;
+}
+
+const APPROVAL_DECISIONS: readonly DecisionKind[] = ["approve", "deny", "abort"];
+const UNKNOWN_DECISIONS: readonly DecisionKind[] = [
+  "completed",
+  "failed",
+  "never-started",
+  "safe-to-retry",
+  "abort",
+];
+
+export function decideOperation(facts: ControlFacts, command: OperationCommand): ControlDecision {
+  const { run } = facts;
+  const { decision } = command;
+  const found = findCall(run, command.callId);
+  if (found === null) {
+    return refused("OperationNotFound", "No call of this submission has that operation id.");
+  }
+  const { call, turn } = found;
+  if (decision.argumentsDigest !== undefined && decision.argumentsDigest !== call.argumentsDigest) {
+    return refused(
+      "DecisionConflict",
+      "argumentsDigest is not that of the operation's arguments. List the operations and look again.",
+    );
+  }
+  const decisionDigest = digestDecision(decision);
+  // The questions about one call are its approval, and each loss of its outcome.
+  const slot = slotOf(call, command);
+  const earlier = call.decisions.find((made) => made.dispatch === slot);
+  if (earlier !== undefined) {
+    return earlier.decisionDigest === decisionDigest
+      ? { kind: "unchanged", effect: "replayed" }
+      : refused("DecisionConflict", `The operation was already decided: ${earlier.decision}.`);
+  }
+  if (run.settlement !== null) return decideAnnotation(run, command, decisionDigest);
+  const allowed = allowedDecisions(run, call, command, slot);
+  if (!allowed.includes(decision.decision)) {
+    return refused(
+      "InvalidState",
+      allowed.length === 0
+        ? "The operation does not wait for a decision."
+        : `The operation takes one of: ${allowed.join(", ")}.`,
+    );
+  }
+  const decided: RecordDraft = {
+    type: "OperationDecided",
+    submissionId: run.submissionId,
+    runId: run.runId,
+    turn,
+    payload: {
+      operationId: call.operationId,
+      toolCallId: call.toolCallId,
+      toolName: call.toolName,
+      decision: decision.decision,
+      dispatch: slot,
+      decisionDigest,
+      argumentsDigest: call.argumentsDigest,
+      author: command.author,
+      reason: decision.reason,
+    },
+  };
+  return {
+    kind: "commit",
+    drafts: [decided, ...consequences(facts, command, call, turn)],
+    effect: "applied",
+    answered: [decision.operationId],
+  };
+}
+
+/** Same decision, same operation: who says it and why do not make it another one. */
+function digestDecision(decision: Decision): string {
+  return digestJson({ decision: decision.decision, result: decision.result ?? null });
+}
+
+function slotOf(call: CallState, command: OperationCommand): number {
+  const { decision } = command.decision;
+  if (decision === "approve" || decision === "deny") return 0;
+  if (decision === "abort" && call.phase !== "unknown") return 0;
+  return command.dispatch;
+}
+
+function allowedDecisions(
+  run: RunState,
+  call: CallState,
+  command: OperationCommand,
+  slot: number,
+): readonly DecisionKind[] {
+  if (call.phase === "awaiting-approval") return APPROVAL_DECISIONS;
+  if (call.phase === "unknown") return slot === call.dispatch ? UNKNOWN_DECISIONS : [];
+  const isOpen = lastTurn(run)?.calls.includes(call) === true;
+  // A decision that arrives before the wait began counts (TOOL-05).
+  return call.phase === "declared" && isOpen && command.mayBeAsked(call.toolName)
+    ? APPROVAL_DECISIONS
+    : [];
+}
+
+/** What follows at once: a result that a person knows, or the end of the run. */
+function consequences(
+  facts: ControlFacts,
+  command: OperationCommand,
+  call: CallState,
+  turn: number,
+): RecordDraft[] {
+  const { decision, author, maxResultBytes } = command;
+  switch (decision.decision) {
+    case "completed": {
+      const output = boundToolOutput(renderResult(decision.result), maxResultBytes);
+      return [resultDraft(facts.run, turn, call, { outcome: "success", output, by: "decision" })];
+    }
+    case "failed": {
+      const output = boundToolOutput(
+        { type: "error-text", value: decision.reason },
+        maxResultBytes,
+      );
+      return [resultDraft(facts.run, turn, call, { outcome: "failure", output, by: "decision" })];
+    }
+    case "abort":
+      return abortDrafts(facts, author, decision.reason);
+    case "approve":
+    case "deny":
+    case "never-started":
+    case "safe-to-retry":
+      return [];
+  }
+}
+
+function renderResult(result: JsonValue | undefined): ToolOutput {
+  return typeof result === "string"
+    ? { type: "text", value: result }
+    : { type: "json", value: result ?? null };
+}
+
+/** The unknown outcome of a settled run changes nothing any more, but what became known of it may still be noted (RUN-10). */
+function decideAnnotation(
+  run: RunState,
+  command: OperationCommand,
+  decisionDigest: string,
+): ControlDecision {
+  const { decision, author, callId, dispatch } = command;
+  const operationId = unknownOperationIdOf(callId, dispatch);
+  const isEvidence = run.settlement?.payload.unknowns?.includes(operationId) === true;
+  const isNote = decision.decision !== "abort" && UNKNOWN_DECISIONS.includes(decision.decision);
+  if (!isEvidence || !isNote) {
+    return refused("InvalidState", "The submission is settled; its operations are closed.");
+  }
+  const noted = command.annotated.get(operationId);
+  if (noted !== undefined) {
+    return noted === decisionDigest
+      ? { kind: "unchanged", effect: "replayed" }
+      : refused("DecisionConflict", "Another note was already left on this operation.");
+  }
+  return {
+    kind: "commit",
+    drafts: [
+      {
+        type: "RepairAnnotated",
+        submissionId: run.submissionId,
+        payload: {
+          action: "annotate",
+          operationId,
+          decision: decision.decision,
+          ...(decision.result === undefined ? {} : { result: decision.result }),
+          author,
+          reason: decision.reason,
+        },
+      },
+    ],
+    effect: "applied",
+    answered: [],
+    annotation: { operationId, decisionDigest },
+  };
+}
+
+function refused(
+  code: Extract<ControlDecision, { kind: "refused" }>["code"],
+  detail: string,
+): ControlDecision {
+  return { kind: "refused", code, detail };
+}

@@ -1,0 +1,205 @@
+// SQL for the log of one thread: append, tail, pages. Sequences are contiguous by construction; nothing here is ever updated.
+import { MAX_PAGE_BYTES } from "../../../shared/limits.ts";
+import type { EpochMillis } from "../../../shared/time.ts";
+import type { RecordDraft, ThreadRecord } from "../../../shared/wire/records.ts";
+import type { Database } from "../../platform/database.ts";
+import { positionOf, sequenceAt } from "../position.ts";
+import {
+  chainDigest,
+  decodeBatch,
+  EMPTY_DIGEST,
+  encodeBatches,
+  LogCorrupt,
+} from "./record-codec.ts";
+
+/** A record with what its row says about who appended it. */
+export interface StoredRecord {
+  readonly record: ThreadRecord;
+  /** The attempt's epoch; null for a control. */
+  readonly epoch: number | null;
+}
+
+/** The records of one row. */
+export interface StoredBatch {
+  readonly first: number;
+  readonly last: number;
+  /** Queue sequence of the submission that the records are about. */
+  readonly run: number;
+  readonly bytes: number;
+  readonly records: readonly StoredRecord[];
+}
+
+/** What one commit added. */
+export interface Appended {
+  readonly records: readonly StoredRecord[];
+  readonly bytes: number;
+}
+
+export interface Tail {
+  readonly sequence: number;
+  readonly digest: string;
+}
+
+interface BatchRow extends Record<string, SqlStorageValue> {
+  position: number;
+  last: number;
+  run: number;
+  epoch: number | null;
+  records: string;
+}
+
+interface ExtentRow extends Record<string, SqlStorageValue> {
+  position: number;
+  last: number;
+  bytes: number;
+}
+
+export class JournalStore {
+  readonly #database: Database;
+  readonly #thread: number;
+  readonly #deploymentId: string;
+
+  constructor(database: Database, thread: number, deploymentId: string) {
+    this.#database = database;
+    this.#thread = thread;
+    this.#deploymentId = deploymentId;
+  }
+
+  /** The last sequence and the chain's digest there; 0 and the empty digest before the first record. */
+  tail(): Tail {
+    const row = this.#database.row<{ last: number; digest: string }>(
+      "SELECT last, digest FROM batches WHERE position BETWEEN ? AND ? ORDER BY position DESC LIMIT 1",
+      this.#at(0),
+      this.#end,
+    );
+    return row === undefined
+      ? { sequence: 0, digest: EMPTY_DIGEST }
+      : { sequence: row.last, digest: row.digest };
+  }
+
+  /** Appends records about one submission. Call inside the transaction of the change that they record. */
+  append(
+    run: number,
+    epoch: number | null,
+    drafts: readonly RecordDraft[],
+    now: EpochMillis,
+  ): Appended {
+    let { sequence, digest } = this.tail();
+    let bytes = 0;
+    const records: StoredRecord[] = [];
+    const stamp = { now, deploymentId: this.#deploymentId };
+    for (const batch of encodeBatches(drafts, sequence + 1, stamp)) {
+      digest = chainDigest(digest, batch.json);
+      const first = sequence + 1;
+      sequence += batch.records.length;
+      this.#database.run(
+        "INSERT INTO batches (position, last, run, epoch, digest, records) VALUES (?, ?, ?, ?, ?, ?)",
+        this.#at(first),
+        sequence,
+        run,
+        epoch,
+        digest,
+        batch.json,
+      );
+      bytes += batch.json.length;
+      for (const record of batch.records) records.push({ record, epoch });
+    }
+    return { records, bytes };
+  }
+
+  /** The batches that hold records from `from` to `to`, oldest first, at most `maxRecords` records and one page of bytes. */
+  readForward(from: number, to: number, maxRecords: number): StoredBatch[] {
+    const start = this.#positionHolding(from);
+    const extents = this.#database.rows<ExtentRow>(
+      "SELECT position, last, length(CAST(records AS BLOB)) AS bytes FROM batches WHERE position BETWEEN ? AND ? ORDER BY position LIMIT ?",
+      start,
+      this.#at(to),
+      maxRecords,
+    );
+    return this.#readPage(extents, maxRecords);
+  }
+
+  /** The newest batches before `before`, oldest first, at most `maxRecords` records and one page of bytes. */
+  readBackward(before: number, maxRecords: number): StoredBatch[] {
+    const extents = this.#database.rows<ExtentRow>(
+      "SELECT position, last, length(CAST(records AS BLOB)) AS bytes FROM batches WHERE position >= ? AND position < ? ORDER BY position DESC LIMIT ?",
+      this.#at(0),
+      this.#at(before),
+      maxRecords,
+    );
+    return this.#readPage(extents, maxRecords).toSorted((left, right) => left.first - right.first);
+  }
+
+  /** The batches of one run from its first record on, in pages of bounded bytes. */
+  *readRun(run: number, from: number): Generator<StoredBatch> {
+    let position = this.#at(from);
+    for (;;) {
+      const extents = this.#database.rows<ExtentRow>(
+        "SELECT position, last, length(CAST(records AS BLOB)) AS bytes FROM batches WHERE position BETWEEN ? AND ? AND run = ? ORDER BY position LIMIT 256",
+        position,
+        this.#end,
+        run,
+      );
+      const page = this.#readPage(extents, Number.MAX_SAFE_INTEGER, run);
+      yield* page;
+      const last = page.at(-1);
+      if (last === undefined) return;
+      position = this.#at(last.last + 1);
+    }
+  }
+
+  /** Loads the rows of `extents`, in their order, until a bound is met. The first row is always loaded. */
+  #readPage(extents: readonly ExtentRow[], maxRecords: number, run?: number): StoredBatch[] {
+    const fitting: ExtentRow[] = [];
+    let bytes = 0;
+    let records = 0;
+    for (const extent of extents) {
+      bytes += extent.bytes;
+      records += extent.last - sequenceAt(extent.position) + 1;
+      if (fitting.length > 0 && (bytes > MAX_PAGE_BYTES || records > maxRecords)) break;
+      fitting.push(extent);
+    }
+    const ends = [fitting.at(0)?.position, fitting.at(-1)?.position];
+    const [one, other] = ends;
+    if (one === undefined || other === undefined) return [];
+    const rows = this.#database.rows<BatchRow>(
+      `SELECT position, last, run, epoch, records FROM batches WHERE position BETWEEN ? AND ?${run === undefined ? "" : " AND run = ?"} ORDER BY position`,
+      Math.min(one, other),
+      Math.max(one, other),
+      ...(run === undefined ? [] : [run]),
+    );
+    if (rows.length !== fitting.length) throw new LogCorrupt("a page came back short");
+    return rows.map(toStoredBatch);
+  }
+
+  /** The key of the batch that holds `sequence`: a record's place is found from its batch's first sequence. */
+  #positionHolding(sequence: number): number {
+    return (
+      this.#database.row<{ position: number }>(
+        "SELECT position FROM batches WHERE position BETWEEN ? AND ? ORDER BY position DESC LIMIT 1",
+        this.#at(0),
+        this.#at(sequence),
+      )?.position ?? this.#at(sequence)
+    );
+  }
+
+  #at(sequence: number): number {
+    return positionOf(this.#thread, sequence);
+  }
+
+  get #end(): number {
+    return positionOf(this.#thread + 1, 0) - 1;
+  }
+}
+
+function toStoredBatch(row: BatchRow): StoredBatch {
+  const first = sequenceAt(row.position);
+  const records = decodeBatch(first, row.last, row.records);
+  return {
+    first,
+    last: row.last,
+    run: row.run,
+    bytes: row.records.length,
+    records: records.map((record) => ({ record, epoch: row.epoch })),
+  };
+}

@@ -1,0 +1,47 @@
+// One page of canonical records for a reader (OBS-01).
+import { MAX_PAGE_RECORDS } from "../../../shared/limits.ts";
+import type { ReadPageRequest, RecordPage } from "../../../shared/wire/progress.ts";
+import type { RecordOf, RecordType, ThreadRecord } from "../../../shared/wire/records.ts";
+import { LogCorrupt } from "./record-codec.ts";
+import type { JournalStore } from "./journal.store.ts";
+
+/** Contiguous records past `after`. `next` is the last sequence looked at, so that a filtered page still advances. */
+export function readRecordPage(journal: JournalStore, request: ReadPageRequest): RecordPage {
+  const tail = journal.tail().sequence;
+  const after = Math.min(request.after, tail);
+  if (after === tail) return { records: [], next: tail, tail };
+  const looked = journal
+    // A batch may begin before `after`: ask for enough records to pass it.
+    .readForward(after + 1, tail, MAX_PAGE_RECORDS * 2)
+    .flatMap((batch) => batch.records.map((stored) => stored.record))
+    .filter((record) => record.sequence > after)
+    .slice(0, request.limit);
+  const next = looked.at(-1)?.sequence ?? after;
+  const types = request.types;
+  const records =
+    types === undefined ? looked : looked.filter((record) => types.includes(record.type));
+  return { records, next, tail };
+}
+
+/** The record at `sequence`, which must be of `type`. */
+export function readRecord<Type extends RecordType>(
+  journal: JournalStore,
+  sequence: number,
+  type: Type,
+): RecordOf<Type> {
+  const record = journal
+    .readForward(sequence, sequence, MAX_PAGE_RECORDS * 2)
+    .flatMap((batch) => batch.records)
+    .find((stored) => stored.record.sequence === sequence)?.record;
+  if (record === undefined || !isOfType(record, type)) {
+    throw new LogCorrupt(`record ${sequence} is not a ${type}`);
+  }
+  return record;
+}
+
+function isOfType<Type extends RecordType>(
+  record: ThreadRecord,
+  type: Type,
+): record is RecordOf<Type> {
+  return record.type === type;
+}

@@ -1,0 +1,218 @@
+// SQL for the ledger of one thread: what was accepted, and what is still owed. The log is the truth; this can be rebuilt from it.
+import { z } from "zod";
+import { canonicalJson } from "../../../shared/canonical-json.ts";
+import type { EpochMillis } from "../../../shared/time.ts";
+import type { Outcome } from "../../../shared/wire/settlement.ts";
+import { WaitSchema, type Wait } from "../../../shared/wire/submission.ts";
+import type { Columns, Database } from "../../platform/database.ts";
+import { positionOf, sequenceAt } from "../position.ts";
+
+/** What control flow needs of a submission; no payload is among it. */
+export interface LedgerEntry {
+  readonly queueSequence: number;
+  readonly submissionId: string;
+  readonly agentId: string;
+  readonly acceptedAt: EpochMillis;
+  readonly wait: Wait | null;
+  readonly firstSequence: number | null;
+  readonly outcome: string | null;
+  readonly settledSequence: number | null;
+}
+
+export interface NewSubmission {
+  readonly queueSequence: number;
+  readonly submissionId: string;
+  readonly principal: string;
+  readonly idempotencyKey: string;
+  readonly commandDigest: string;
+  readonly agentId: string;
+  /** Canonical JSON. */
+  readonly input: string;
+  readonly acceptedAt: EpochMillis;
+}
+
+/** A note on the unknown outcome of a settled run. */
+const AnnotationSchema = z.object({
+  operationId: z.string(),
+  decisionDigest: z.string(),
+  sequence: z.int(),
+});
+export type Annotation = z.infer<typeof AnnotationSchema>;
+
+interface EntryColumns {
+  position: number;
+  submissionId: string;
+  agentId: string;
+  acceptedAt: number;
+  wait: string | null;
+  firstSequence: number | null;
+  outcome: string | null;
+  settledSequence: number | null;
+}
+
+const ENTRY =
+  "SELECT position, submissionId, agentId, acceptedAt, wait, firstSequence, outcome, settledSequence FROM submissions";
+
+export class LedgerStore {
+  readonly #database: Database;
+  readonly #thread: number;
+
+  constructor(database: Database, thread: number) {
+    this.#database = database;
+    this.#thread = thread;
+  }
+
+  /** The submission that a key of this principal admitted, with the digest of its command. */
+  findByKey(
+    principal: string,
+    idempotencyKey: string,
+  ): { entry: LedgerEntry; commandDigest: string } | null {
+    const row = this.#database.row<Columns<EntryColumns & { commandDigest: string }>>(
+      "SELECT position, submissionId, agentId, acceptedAt, wait, firstSequence, outcome, settledSequence, commandDigest FROM submissions WHERE scopedKey = ?",
+      this.#scopedKey(principal, idempotencyKey),
+    );
+    return row === undefined ? null : { entry: toEntry(row), commandDigest: row.commandDigest };
+  }
+
+  /** The submission of that id. Its queue sequence is in the id, so this is a look-up by primary key. */
+  find(queueSequence: number, submissionId: string): LedgerEntry | null {
+    const row = this.#database.row<Columns<EntryColumns>>(
+      `${ENTRY} WHERE position = ? AND submissionId = ?`,
+      this.#at(queueSequence),
+      submissionId,
+    );
+    return row === undefined ? null : toEntry(row);
+  }
+
+  /** Everything owed, in queue order: at most the queue's depth. Read through the partial index. */
+  owed(): LedgerEntry[] {
+    return this.#database
+      .rows<Columns<EntryColumns>>(
+        `${ENTRY} WHERE outcome IS NULL AND position BETWEEN ? AND ? ORDER BY position`,
+        this.#at(0),
+        this.#end,
+      )
+      .map(toEntry);
+  }
+
+  depth(): number {
+    return (
+      this.#database.row<{ depth: number }>(
+        "SELECT count(*) AS depth FROM submissions INDEXED BY submissions_owed WHERE outcome IS NULL AND position BETWEEN ? AND ?",
+        this.#at(0),
+        this.#end,
+      )?.depth ?? 0
+    );
+  }
+
+  nextQueueSequence(): number {
+    const row = this.#database.row<{ position: number }>(
+      "SELECT position FROM submissions WHERE position BETWEEN ? AND ? ORDER BY position DESC LIMIT 1",
+      this.#at(0),
+      this.#end,
+    );
+    return row === undefined ? 1 : sequenceAt(row.position) + 1;
+  }
+
+  insert(submission: NewSubmission): void {
+    this.#database.run(
+      "INSERT INTO submissions (position, submissionId, principal, scopedKey, commandDigest, agentId, input, acceptedAt) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      this.#at(submission.queueSequence),
+      submission.submissionId,
+      submission.principal,
+      this.#scopedKey(submission.principal, submission.idempotencyKey),
+      submission.commandDigest,
+      submission.agentId,
+      submission.input,
+      submission.acceptedAt,
+    );
+  }
+
+  /** What a run starts from: who submitted it, and its input as canonical JSON. */
+  command(queueSequence: number): { principal: string; input: string } | null {
+    return (
+      this.#database.row<{ principal: string; input: string }>(
+        "SELECT principal, input FROM submissions WHERE position = ?",
+        this.#at(queueSequence),
+      ) ?? null
+    );
+  }
+
+  /** Parks a run, and keeps where its records begin. */
+  setWait(queueSequence: number, wait: Wait, firstSequence: number | null): void {
+    this.#database.run(
+      "UPDATE submissions SET wait = ?, firstSequence = coalesce(firstSequence, ?) WHERE position = ? AND outcome IS NULL",
+      JSON.stringify(wait),
+      firstSequence,
+      this.#at(queueSequence),
+    );
+  }
+
+  clearWait(queueSequence: number): void {
+    this.#database.run(
+      "UPDATE submissions SET wait = NULL WHERE position = ? AND outcome IS NULL",
+      this.#at(queueSequence),
+    );
+  }
+
+  /** The one transition out of owed. A second, different outcome is impossible: false when there already was one. */
+  settle(
+    queueSequence: number,
+    outcome: Outcome,
+    settledSequence: number,
+    firstSequence: number,
+  ): boolean {
+    return (
+      this.#database.rows(
+        "UPDATE submissions SET outcome = ?, settledSequence = ?, firstSequence = coalesce(firstSequence, ?), wait = NULL WHERE position = ? AND outcome IS NULL RETURNING position",
+        outcome,
+        settledSequence,
+        firstSequence,
+        this.#at(queueSequence),
+      ).length === 1
+    );
+  }
+
+  annotations(queueSequence: number): Annotation[] {
+    const text = this.#database.row<{ annotations: string | null }>(
+      "SELECT annotations FROM submissions WHERE position = ?",
+      this.#at(queueSequence),
+    )?.annotations;
+    return text === null || text === undefined
+      ? []
+      : z.array(AnnotationSchema).parse(JSON.parse(text));
+  }
+
+  setAnnotations(queueSequence: number, annotations: readonly Annotation[]): void {
+    this.#database.run(
+      "UPDATE submissions SET annotations = ? WHERE position = ?",
+      JSON.stringify(annotations),
+      this.#at(queueSequence),
+    );
+  }
+
+  #scopedKey(principal: string, idempotencyKey: string): string {
+    return canonicalJson([this.#thread, principal, idempotencyKey]);
+  }
+
+  #at(queueSequence: number): number {
+    return positionOf(this.#thread, queueSequence);
+  }
+
+  get #end(): number {
+    return positionOf(this.#thread + 1, 0) - 1;
+  }
+}
+
+function toEntry(row: EntryColumns): LedgerEntry {
+  return {
+    queueSequence: sequenceAt(row.position),
+    submissionId: row.submissionId,
+    agentId: row.agentId,
+    acceptedAt: row.acceptedAt,
+    wait: row.wait === null ? null : WaitSchema.parse(JSON.parse(row.wait)),
+    firstSequence: row.firstSequence,
+    outcome: row.outcome,
+    settledSequence: row.settledSequence,
+  };
+}

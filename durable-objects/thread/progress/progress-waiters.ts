@@ -1,0 +1,77 @@
+// In-memory waits for the log to grow. Each subscribes first and reads second, so that a commit between the two is never missed. What is
+// waited for is always read from storage: a wake-up carries nothing.
+import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
+import { MAX_WAITERS } from "../../../shared/limits.ts";
+
+type WakeUp = "committed" | "timeout" | "cancelled";
+
+export class ProgressWaiters {
+  readonly #waiting = new Map<string, (how: WakeUp) => void>();
+  #unnamed = 0;
+
+  /** Wakes everyone: called after each commit. */
+  notify(): void {
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const wake of waiting) wake("committed");
+  }
+
+  /** Ends one wait, whose caller gave up. True when it was there. */
+  cancel(waitId: string): boolean {
+    const wake = this.#waiting.get(`caller:${waitId}`);
+    this.#waiting.delete(`caller:${waitId}`);
+    wake?.("cancelled");
+    return wake !== undefined;
+  }
+
+  /** Waits now parked. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /**
+   * What `read` returns as soon as that is not null; null after the timeout or a cancellation. `read` must be synchronous.
+   * Throws `Overloaded` when too many wait already.
+   */
+  async waitFor<T>(
+    waitId: string | undefined,
+    timeoutMillis: number,
+    read: () => T | null,
+  ): Promise<T | null> {
+    const until = Date.now() + timeoutMillis;
+    for (;;) {
+      const wait = this.#subscribe(waitId, until - Date.now());
+      try {
+        const value = read();
+        if (value !== null) return value;
+        if ((await wait.woken) !== "committed") return null;
+      } finally {
+        wait.leave();
+      }
+    }
+  }
+
+  #subscribe(
+    waitId: string | undefined,
+    millis: number,
+  ): { woken: Promise<WakeUp>; leave: () => void } {
+    if (this.#waiting.size >= MAX_WAITERS) {
+      throw new HoldfastError("Overloaded", "Too many callers wait on this thread. Poll instead.", {
+        fields: { retryAfterSeconds: 1 },
+      });
+    }
+    // A duplicate of a wait takes its place: its first caller is gone or will ask again.
+    if (waitId !== undefined) this.cancel(waitId);
+    const id = waitId === undefined ? `own:${(this.#unnamed += 1)}` : `caller:${waitId}`;
+    const { promise, resolve } = Promise.withResolvers<WakeUp>();
+    const timer = setTimeout(() => resolve("timeout"), Math.max(0, millis));
+    this.#waiting.set(id, resolve);
+    return {
+      woken: promise,
+      leave: () => {
+        clearTimeout(timer);
+        if (this.#waiting.get(id) === resolve) this.#waiting.delete(id);
+      },
+    };
+  }
+}

@@ -1,0 +1,118 @@
+// One attempt at a run: fold → decide → perform → commit, until it settles, waits or yields. Recovery is not a mode: an attempt always
+// starts from the log, and a crash is a longer pause between two steps.
+import { unreachable } from "../../../shared/assert.ts";
+import { toIsoInstant } from "../../../shared/time.ts";
+import { abortAfter } from "../../platform/deadline.ts";
+import type { EventBudget } from "../../scheduler/alarm-pass.ts";
+import type { ThreadCore } from "../thread-core.ts";
+import { decideStep, type RunWait, type StepFacts } from "./decide-step.ts";
+import type { LiveRun } from "./live-run.ts";
+import { runModelTurn } from "./model-turn.ts";
+import { unknownDraft } from "./plan-settlement.ts";
+import { settleWith } from "./settle.ts";
+import { runToolBatch } from "./tool-batch.ts";
+
+export type AttemptEnd = "settled" | "waiting" | "yielded" | "abandoned";
+
+export async function runAttempt(
+  core: ThreadCore,
+  live: LiveRun,
+  budget: EventBudget,
+): Promise<AttemptEnd> {
+  const clearTimers = startTimers(core, live, budget);
+  try {
+    return await runSteps(core, live, budget);
+  } finally {
+    clearTimers();
+    live.end();
+    if (core.live === live) core.live = null;
+  }
+}
+
+async function runSteps(core: ThreadCore, live: LiveRun, budget: EventBudget): Promise<AttemptEnd> {
+  for (;;) {
+    if (live.stopReason === "ceiling") return "abandoned";
+    if (live.state.settlement !== null) return "settled";
+    const step = decideStep(live.state, stepFacts(core, live));
+    switch (step.kind) {
+      case "settle":
+        settleWith(core, live, step.ending);
+        return "settled";
+      case "wait":
+        park(core, live, step.wait);
+        return "waiting";
+      case "mark-unknown": {
+        const drafts = step.calls.map((call) =>
+          unknownDraft(live.state, step.turn, call, "attempt-lost"),
+        );
+        core.commitAsAttempt(live, "unknown", drafts);
+        break;
+      }
+      case "note-interruption": {
+        const { turn, supersededEpoch } = step;
+        const { submissionId, runId } = live.state;
+        const payload = { supersededEpoch };
+        core.commitAsAttempt(live, "interruption", [
+          { type: "ModelInterrupted", submissionId, runId, turn, payload },
+        ]);
+        break;
+      }
+      case "call-model":
+        // A turn boundary: everything before is committed, and another event takes it up from here.
+        if (core.clock.now() >= budget.yieldAt) return "yielded";
+        await runModelTurn(core, live, step, () => stepFacts(core, live));
+        break;
+      case "run-tools":
+        await runToolBatch(core, live, step.turn);
+        break;
+      default:
+        unreachable(step);
+    }
+  }
+}
+
+function stepFacts(core: ThreadCore, live: LiveRun): StepFacts {
+  const { agent } = live.binding;
+  const deadlineAt = live.state.start?.deadlineAt ?? 0;
+  const now = core.clock.now();
+  return {
+    policy: agent.policy,
+    // The deadline's timer and the clock may differ by a tick; once the timer fired, the deadline has passed.
+    now: live.stopReason === "deadline" ? Math.max(now, deadlineAt) : now,
+    supersededEpoch: live.supersededEpoch,
+    decodeOutput: (text) => agent.decodeOutput(text),
+  };
+}
+
+/** The run's deadline and the event's ceiling stop whatever is in flight. */
+function startTimers(core: ThreadCore, live: LiveRun, budget: EventBudget): () => void {
+  const stop = new AbortController();
+  stop.signal.addEventListener("abort", () => {
+    live.stop(stop.signal.reason === "deadline" ? "deadline" : "ceiling");
+  });
+  const now = core.clock.now();
+  const deadlineAt = live.state.start?.deadlineAt ?? budget.ceilingAt;
+  const clearDeadline = abortAfter(stop, deadlineAt - now, "deadline");
+  const clearCeiling = abortAfter(stop, budget.ceilingAt - now, "ceiling");
+  return () => {
+    clearDeadline();
+    clearCeiling();
+  };
+}
+
+/** Parks the run with its reason. Whatever moves it later finds everything in the log. */
+function park(core: ThreadCore, live: LiveRun, wait: RunWait): void {
+  const deadline = wait.dueAt === null ? null : toIsoInstant(wait.dueAt);
+  core.commitAsAttempt(live, "park", [], () =>
+    core.ledger.setWait(
+      live.queueSequence,
+      {
+        reason: wait.reason,
+        since: toIsoInstant(core.clock.now()),
+        deadline,
+        ...(wait.operationIds.length === 0 ? {} : { operationIds: [...wait.operationIds] }),
+      },
+      live.first,
+    ),
+  );
+}

@@ -1,0 +1,22 @@
+// The host's say over each call, before anything of its batch starts, on every attempt (TOOL-06).
+import type { JsonValue } from "../../../shared/canonical-json.ts";
+
+export interface ToolAuthorizationRequest {
+  readonly principal: string;
+  readonly threadId: string;
+  readonly runId: string;
+  readonly turn: number;
+  readonly agentId: string;
+  readonly toolName: string;
+  readonly toolCallId: string;
+  readonly arguments: JsonValue;
+  /** The canonical input of the submission. */
+  readonly input: JsonValue;
+  readonly env: Readonly<Record<string, unknown>>;
+}
+
+/** Contract: true allows; false denies, which fails the run with `ToolDenied`. May be asked again for the same call after a crash. A
+ * rejection says nothing: the attempt ends and the question is asked again. */
+export type ToolAuthorization = (request: ToolAuthorizationRequest) => boolean | Promise<boolean>;
+
+export const allowAllTools: ToolAuthorization = () => true;

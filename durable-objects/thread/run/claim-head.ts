@@ -1,0 +1,250 @@
+// Takes over a head for one attempt: raises the epoch and charges the attempt before any work starts, and makes the input canonical if it
+// is not yet; all in one transaction, so that a crash here leaves either nothing or a run that any later attempt continues.
+import type { JsonValue } from "../../../shared/canonical-json.ts";
+import { must } from "../../../shared/assert.ts";
+import { durationMillis } from "../../../shared/define/duration.ts";
+import { runIdOf } from "../../../shared/ids.ts";
+import { toIsoInstant } from "../../../shared/time.ts";
+import type { RecordDraft } from "../../../shared/wire/records.ts";
+import type { Wait } from "../../../shared/wire/submission.ts";
+import type { Binding } from "../../agents/registry.ts";
+import type { Appended, StoredBatch } from "../journal/journal.store.ts";
+import { decideClaim, firstSequenceOf } from "../ledger/decide-claim.ts";
+import type { LedgerEntry } from "../ledger/ledger.store.ts";
+import type { ThreadRow } from "../ledger/thread-row.store.ts";
+import type { ThreadCore } from "../thread-core.ts";
+import { foldRecord, foldRun } from "./fold-run.ts";
+import type { SelectedHistory } from "./history.ts";
+import { LiveRun } from "./live-run.ts";
+import { planSettlement } from "./plan-settlement.ts";
+import { emptyRun, type RunState } from "./run-state.ts";
+import { closeSubmission } from "./settle.ts";
+
+export type ClaimOutcome =
+  | { readonly kind: "claimed"; readonly live: LiveRun }
+  /** Parked, settled by its own opening, or repaired from the log: the head is another now. */
+  | { readonly kind: "moved-on" };
+
+/** @param endedInOrder the last attempt yielded: it cannot have lost a model call */
+export function claimHead(
+  core: ThreadCore,
+  entry: LedgerEntry,
+  binding: Binding,
+  endedInOrder: boolean,
+): ClaimOutcome {
+  core.failpoints.hit("claim:before");
+  const thread = must(core.row.read(), "owed work has a thread row");
+  const first = firstSequenceOf(thread, entry);
+  return first === null
+    ? startRun(core, thread, entry, binding)
+    : continueRun(core, thread, entry, binding, first, endedInOrder);
+}
+
+function startRun(
+  core: ThreadCore,
+  thread: ThreadRow,
+  entry: LedgerEntry,
+  binding: Binding,
+): ClaimOutcome {
+  const { principal, input } = must(
+    core.ledger.command(entry.queueSequence),
+    "an owed submission has its input",
+  );
+  const first = core.journal.tail().sequence + 1;
+  const history = core.history.select(first);
+  const parsed: JsonValue = JSON.parse(input);
+  const drafts = [
+    ...createThreadDrafts(thread, first),
+    ...planOpening(core, entry, binding, parsed, history.from),
+  ];
+  const settled = drafts.at(-1)?.type === "SubmissionSettled";
+  const decision = decideClaim({
+    thread,
+    run: entry.queueSequence,
+    firstSequence: first,
+    lastProgress: first + drafts.length - 1,
+    maxFruitlessAttempts: core.limits.maxFruitlessAttempts,
+  });
+  if (decision.kind === "park") return parkExhausted(core, entry, first, decision.attempts);
+  const { claim } = decision;
+  const appended = core.database.transact(() => {
+    core.row.claim(claim);
+    const added = core.journal.append(entry.queueSequence, claim.epoch, drafts, core.clock.now());
+    const last = first + drafts.length - 1;
+    if (settled) closeSubmission(core, entry.queueSequence, "failed", last, first);
+    core.failpoints.hit("claim:inside");
+    return added;
+  });
+  core.waiters.notify();
+  core.failpoints.hit("claim:after");
+  if (settled) return { kind: "moved-on" };
+  const state = must(foldRun(appended.records), "a started run has records");
+  return claimed(core, entry, binding, {
+    first,
+    epoch: claim.epoch,
+    principal,
+    history,
+    state,
+    appended,
+  });
+}
+
+/** The records a run starts with. Instructions and prompt are the author's functions: if one throws, the run fails as it starts. */
+function planOpening(
+  core: ThreadCore,
+  entry: LedgerEntry,
+  binding: Binding,
+  input: JsonValue,
+  historyFrom: number,
+): RecordDraft[] {
+  const { submissionId } = entry;
+  const runId = runIdOf(submissionId);
+  const recorded: RecordDraft = {
+    type: "InputRecorded",
+    submissionId,
+    runId,
+    payload: { kind: "user", input },
+  };
+  const { agent, digests } = binding;
+  try {
+    const opening = agent.open(input);
+    const deadlineAt = core.clock.now() + durationMillis(agent.policy.maxDuration);
+    return [
+      recorded,
+      {
+        type: "RunStarted",
+        submissionId,
+        runId,
+        payload: {
+          agentId: agent.id,
+          revision: agent.revision,
+          digests,
+          instructions: opening.instructions,
+          prompt: opening.prompt,
+          deadlineAt: toIsoInstant(deadlineAt),
+          historyFrom,
+        },
+      },
+    ];
+  } catch {
+    // The error may hold the input; the failure says where to look and no more.
+    const failure = {
+      tag: "PreparationFailed" as const,
+      message: `The instructions or inputPrompt of agent ${agent.id} threw an error.`,
+    };
+    return [
+      recorded,
+      ...planSettlement(emptyRun(submissionId, runId), { outcome: "failed", failure, limit: null }),
+    ];
+  }
+}
+
+/** The record that opens a log (THR-13). */
+export function createThreadDrafts(thread: ThreadRow, first: number): RecordDraft[] {
+  if (first > 1) return [];
+  const { threadId, createdBy } = thread;
+  return [{ type: "ThreadCreated", payload: { threadId, createdBy } }];
+}
+
+function continueRun(
+  core: ThreadCore,
+  thread: ThreadRow,
+  entry: LedgerEntry,
+  binding: Binding,
+  first: number,
+  endedInOrder: boolean,
+): ClaimOutcome {
+  const { state, batches } = loadRun(core, entry, first);
+  if (state.settlement !== null) {
+    // The log has the outcome; a ledger that says otherwise is repaired from it, never the reverse (RUN-11).
+    const { payload, sequence } = state.settlement;
+    core.database.transact(() =>
+      closeSubmission(core, entry.queueSequence, payload.outcome, sequence, first),
+    );
+    return { kind: "moved-on" };
+  }
+  const decision = decideClaim({
+    thread,
+    run: entry.queueSequence,
+    firstSequence: first,
+    lastProgress: state.lastProgress,
+    maxFruitlessAttempts: core.limits.maxFruitlessAttempts,
+  });
+  if (decision.kind === "park") return parkExhausted(core, entry, first, decision.attempts);
+  const { claim, supersededEpoch } = decision;
+  core.database.transact(() => {
+    core.row.claim(claim);
+    if (entry.wait !== null) core.ledger.clearWait(entry.queueSequence);
+    core.failpoints.hit("claim:inside");
+  });
+  core.failpoints.hit("claim:after");
+  const { principal } = must(core.ledger.command(entry.queueSequence), "the submission is there");
+  const start = must(state.start, "a run that goes on was started");
+  return claimed(core, entry, binding, {
+    first,
+    epoch: claim.epoch,
+    principal,
+    history: core.history.restore(first, start.payload.historyFrom),
+    state,
+    supersededEpoch: endedInOrder ? null : supersededEpoch,
+    appended: {
+      records: batches.flatMap((batch) => batch.records),
+      bytes: batches.reduce((sum, batch) => sum + batch.bytes, 0),
+    },
+  });
+}
+
+/** A run's records, and what they fold to. */
+export function loadRun(
+  core: ThreadCore,
+  entry: Pick<LedgerEntry, "queueSequence" | "submissionId">,
+  first: number,
+): { state: RunState; batches: StoredBatch[] } {
+  const batches = [...core.journal.readRun(entry.queueSequence, first)];
+  let state = emptyRun(entry.submissionId, runIdOf(entry.submissionId));
+  for (const batch of batches) {
+    for (const stored of batch.records) state = foldRecord(state, stored);
+  }
+  return { state, batches };
+}
+
+function parkExhausted(
+  core: ThreadCore,
+  entry: LedgerEntry,
+  first: number,
+  attempts: number,
+): ClaimOutcome {
+  const since = toIsoInstant(core.clock.now());
+  const wait: Wait = { reason: "attempts-exhausted", since, deadline: null, attempts };
+  core.database.transact(() => {
+    core.ledger.setWait(entry.queueSequence, wait, first);
+    core.failpoints.hit("park:inside");
+  });
+  core.failpoints.hit("park:after");
+  return { kind: "moved-on" };
+}
+
+function claimed(
+  core: ThreadCore,
+  entry: LedgerEntry,
+  binding: Binding,
+  run: {
+    readonly first: number;
+    readonly epoch: number;
+    readonly principal: string;
+    readonly history: SelectedHistory;
+    readonly state: RunState;
+    readonly supersededEpoch?: number | null;
+    readonly appended: Appended;
+  },
+): ClaimOutcome {
+  const live = new LiveRun({
+    queueSequence: entry.queueSequence,
+    binding,
+    ...run,
+    supersededEpoch: run.supersededEpoch ?? null,
+    size: { records: run.appended.records.length, bytes: run.appended.bytes },
+  });
+  core.live = live;
+  return { kind: "claimed", live };
+}

@@ -1,0 +1,197 @@
+// decide(RunState, policy, now) → Step: the one decision of the run loop. It never reads a clock, a store or a network, and it is asked
+// the same way in a fresh run, at the next turn, and after a crash (RUN-01). Pure.
+import type { JsonValue } from "../../../shared/canonical-json.ts";
+import type { Decoded } from "../../../shared/define/decoded.ts";
+import { unknownOperationIdOf } from "../../../shared/ids.ts";
+import type { EpochMillis } from "../../../shared/time.ts";
+import type { AgentPolicy, Exhausted, PolicyLimit } from "../../../shared/wire/policy.ts";
+import type { Failure } from "../../../shared/wire/settlement.ts";
+import type { WaitReason } from "../../../shared/wire/submission.ts";
+import {
+  decideCallAllowance,
+  decideFinalExhaustion,
+  type Spending,
+} from "../../context/exhaustion.ts";
+import { countTrailingFailures } from "./repeated-failures.ts";
+import { lastTurn, type CallState, type RunState, type TurnState } from "./run-state.ts";
+
+export type Ending =
+  | {
+      readonly outcome: "completed";
+      readonly output: JsonValue;
+      readonly exhausted: Exhausted | null;
+    }
+  | { readonly outcome: "failed"; readonly failure: Failure; readonly limit: PolicyLimit | null }
+  | { readonly outcome: "aborted" };
+
+export interface RunWait {
+  readonly reason: Extract<WaitReason, "approval" | "unknown-outcome" | "retry-backoff">;
+  /** When the run moves by itself; null when only a decision moves it. */
+  readonly dueAt: EpochMillis | null;
+  readonly operationIds: readonly string[];
+}
+
+export type Step =
+  | { readonly kind: "call-model"; readonly turn: number; readonly graceFor: Exhausted | null }
+  /** An earlier attempt was lost with a model call that may have been open: say so before calling again. */
+  | { readonly kind: "note-interruption"; readonly turn: number; readonly supersededEpoch: number }
+  | { readonly kind: "run-tools"; readonly turn: TurnState }
+  /** Prepared by a lost attempt, never answered, not safe to repeat: these may have happened. */
+  | { readonly kind: "mark-unknown"; readonly turn: number; readonly calls: readonly CallState[] }
+  | { readonly kind: "wait"; readonly wait: RunWait }
+  | { readonly kind: "settle"; readonly ending: Ending };
+
+export interface StepFacts {
+  readonly policy: AgentPolicy;
+  readonly now: EpochMillis;
+  /** The epoch of the attempt that this one took over from while it ran; null when there was none or it ended in order. */
+  readonly supersededEpoch: number | null;
+  readonly decodeOutput: (text: string) => Decoded<JsonValue>;
+}
+
+/** The next step of a run whose input is canonical and that is not settled. */
+export function decideStep(state: RunState, facts: StepFacts): Step {
+  if (state.abort !== null) return { kind: "settle", ending: { outcome: "aborted" } };
+  if (state.start !== null && facts.now >= state.start.deadlineAt) {
+    return settleOnLimit("duration", "The run passed its maxDuration.");
+  }
+  const turn = lastTurn(state);
+  if (turn === null) return decideModelCall(state, facts);
+  const open = turn.calls.filter((call) => call.phase !== "settled");
+  if (open.length > 0) return decideBatch(state, turn, open);
+  return turn.calls.length > 0 ? decideModelCall(state, facts) : decideFinish(state, turn, facts);
+}
+
+/** A batch with open calls. An unknown outcome stops everything of the run, not only its own call (TOOL-04). */
+function decideBatch(state: RunState, turn: TurnState, open: readonly CallState[]): Step {
+  const lost = open.filter(
+    (call) => call.phase === "prepared" && call.preparedEffect === "external",
+  );
+  if (lost.length > 0) return { kind: "mark-unknown", turn: turn.turn, calls: lost };
+  const unknown = open.filter((call) => call.phase === "unknown");
+  if (unknown.length > 0) return waitFor("unknown-outcome", null, unknown);
+  const asked = open.filter((call) => call.phase === "awaiting-approval");
+  if (asked.length > 0) return waitFor("approval", state.start?.deadlineAt ?? null, asked);
+  return { kind: "run-tools", turn };
+}
+
+function decideModelCall(state: RunState, facts: StepFacts): Step {
+  const { policy, now, supersededEpoch } = facts;
+  const turn = state.turns.length + 1;
+  const failures = countTrailingFailures(state.turns);
+  if (policy.repeatedFailureLimit > 0 && failures >= policy.repeatedFailureLimit) {
+    return settleOnLimit(
+      "repeated-failures",
+      `${failures} tool results in a row failed; repeatedFailureLimit is ${policy.repeatedFailureLimit}.`,
+    );
+  }
+  const allowance = decideCallAllowance(policy, spendingOf(state));
+  if (allowance.kind === "refused") {
+    return settleOnLimit(allowance.exhausted, renderExhausted(allowance.exhausted, policy));
+  }
+  if (state.retryAt !== null && state.retryAt > now) {
+    const deadlineAt = state.start?.deadlineAt ?? state.retryAt;
+    return waitFor("retry-backoff", Math.min(state.retryAt, deadlineAt), []);
+  }
+  const isUnsaid = supersededEpoch !== null && supersededEpoch > state.interruptedEpoch;
+  if (state.callMayBeOpen && isUnsaid) return { kind: "note-interruption", turn, supersededEpoch };
+  return {
+    kind: "call-model",
+    turn,
+    graceFor: allowance.kind === "grace" ? allowance.exhausted : null,
+  };
+}
+
+/** A response without tool calls is the answer, if it decodes. A cut answer is undecodable where a schema is set (RUN-04). */
+function decideFinish(state: RunState, turn: TurnState, facts: StepFacts): Step {
+  const decoded = facts.decodeOutput(textOf(turn));
+  if (!decoded.ok) {
+    const cut = turn.finishReason === "length" ? " It was cut by its length limit." : "";
+    return {
+      kind: "settle",
+      ending: {
+        outcome: "failed",
+        failure: {
+          tag: "OutputInvalid",
+          message: `The model's answer does not fit the output schema.${cut}`,
+        },
+        limit: null,
+      },
+    };
+  }
+  return {
+    kind: "settle",
+    ending: {
+      outcome: "completed",
+      output: decoded.value,
+      exhausted: decideFinalExhaustion(facts.policy, spendingOf(state)),
+    },
+  };
+}
+
+/** What the exhaustion rules need to know of a run. */
+export function spendingOf(state: RunState): Spending {
+  const turn = lastTurn(state);
+  const rejected = turn?.calls.find((call) => call.result?.outcome === "budget-rejected");
+  const output = rejected?.result?.output;
+  const rejectedFor = output?.type === "error-json" ? readExhausted(output.value) : null;
+  return {
+    usage: state.usage,
+    graceFor: state.turns.find((earlier) => earlier.graceFor !== null)?.graceFor ?? null,
+    rejectedFor,
+  };
+}
+
+/** The model-visible result of a call that a limit rejected; the limit is read back from it when the log is folded. */
+export function renderBudgetRejection(exhausted: Exhausted): JsonValue {
+  return {
+    rejected: "budget",
+    limit: exhausted,
+    message: `This call did not run: the run's ${exhausted} limit is used up. Answer now with what you have.`,
+  };
+}
+
+function readExhausted(value: JsonValue): Exhausted | null {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return null;
+  const limit = value["limit"];
+  return limit === "turns" || limit === "tool-calls" || limit === "tokens" ? limit : null;
+}
+
+export function textOf(turn: TurnState): string {
+  return turn.content.map((part) => (part.type === "text" ? part.text : "")).join("");
+}
+
+function renderExhausted(exhausted: Exhausted, policy: AgentPolicy): string {
+  switch (exhausted) {
+    case "turns":
+      return `The run used its ${policy.maxTurns} turns without a final answer.`;
+    case "tool-calls":
+      return `The run asked for more than its ${policy.maxToolCalls} tool calls.`;
+    case "tokens":
+      return `The run used its ${policy.tokenBudget} tokens without a final answer.`;
+  }
+}
+
+function settleOnLimit(limit: PolicyLimit, message: string): Step {
+  return {
+    kind: "settle",
+    ending: { outcome: "failed", failure: { tag: "PolicyLimitError", message }, limit },
+  };
+}
+
+function operationIdOfWait(call: CallState): string {
+  return call.phase === "unknown"
+    ? unknownOperationIdOf(call.operationId, call.dispatch)
+    : call.operationId;
+}
+
+function waitFor(
+  reason: RunWait["reason"],
+  dueAt: EpochMillis | null,
+  calls: readonly CallState[],
+): Step {
+  return {
+    kind: "wait",
+    wait: { reason, dueAt, operationIds: calls.map(operationIdOfWait) },
+  };
+}

@@ -1,0 +1,254 @@
+// fold(records) → RunState. A fresh start, the next turn and recovery after a crash all read this and nothing else. A second fact of one
+// identity, or a fact that no decision could have made here, is a corrupt log. Pure.
+import { must } from "../../../shared/assert.ts";
+import { operationIdOf } from "../../../shared/ids.ts";
+import type { RecordOf } from "../../../shared/wire/records.ts";
+import { addTokens } from "../../../shared/wire/usage.ts";
+import type { StoredRecord } from "../journal/journal.store.ts";
+import { LogCorrupt } from "../journal/record-codec.ts";
+import { digestJson } from "../../platform/digest.ts";
+import { CALL_MOVES, type CallEvent } from "./call-phase.ts";
+import { emptyRun, lastTurn, type CallState, type RunState, type TurnState } from "./run-state.ts";
+
+/** The state of a run from all of its records, or null when there are none. Records about the thread are passed over. */
+export function foldRun(records: Iterable<StoredRecord>): RunState | null {
+  let state: RunState | null = null;
+  for (const stored of records) {
+    const { record } = stored;
+    if (record.type === "ThreadCreated") continue;
+    if (state === null && "runId" in record) state = emptyRun(record.submissionId, record.runId);
+    if (state !== null) state = foldRecord(state, stored);
+  }
+  return state;
+}
+
+/** The state after one more record. Throws `LogCorrupt` when the record cannot follow. */
+export function foldRecord(state: RunState, { record, epoch }: StoredRecord): RunState {
+  if (record.type === "ThreadCreated") return state;
+  // Notes of operators change nothing, and are the only records that may follow a settlement.
+  if (record.type === "RepairAnnotated") return state;
+  if (state.settlement !== null) throw new LogCorrupt(`${record.type} after the settlement`);
+  if (record.type === "ModelInterrupted") return foldInterruption(state, record);
+  const progressed: RunState = { ...state, lastProgress: record.sequence, callMayBeOpen: false };
+  switch (record.type) {
+    case "InputRecorded":
+      return { ...once(progressed, state.input === null, record), input: record.payload.input };
+    case "RunStarted":
+      return foldStart(once(progressed, state.start === null, record), record);
+    case "ModelResponded":
+      return foldResponse(progressed, record);
+    case "ModelCallFailed":
+      return foldModelFailure(progressed, record);
+    case "ToolsPrepared":
+      return record.payload.calls.reduce(
+        (next, intent) =>
+          moveCall(next, record, intent.operationId, "prepared", (call) => {
+            if (intent.dispatch !== call.dispatch + 1) throw new LogCorrupt("a repeated intent");
+            return { dispatch: intent.dispatch, preparedEffect: intent.effect };
+          }),
+        countCalls(progressed, record.payload.calls.length),
+      );
+    case "ToolSettled":
+      return foldResult(progressed, record, epoch !== null);
+    case "ToolUnknown":
+      return moveCall(progressed, record, record.payload.operationId, "lost", () => ({
+        waitingSince: Date.parse(record.createdAt),
+        unknownReason: record.payload.reason,
+      }));
+    case "ApprovalRequested":
+      return moveCall(progressed, record, record.payload.operationId, "approval-requested", () => ({
+        waitingSince: Date.parse(record.createdAt),
+      }));
+    case "OperationDecided":
+      return foldDecision(progressed, record);
+    case "AbortRequested":
+      return { ...once(progressed, state.abort === null, record), abort: record.payload };
+    case "SubmissionSettled":
+      return {
+        ...progressed,
+        settlement: { payload: record.payload, sequence: record.sequence },
+      };
+  }
+}
+
+function once(state: RunState, isFirst: boolean, record: { type: string }): RunState {
+  if (!isFirst) throw new LogCorrupt(`a second ${record.type}`);
+  return state;
+}
+
+function foldStart(state: RunState, record: RecordOf<"RunStarted">): RunState {
+  return {
+    ...state,
+    callMayBeOpen: true,
+    start: {
+      startedAt: Date.parse(record.createdAt),
+      deadlineAt: Date.parse(record.payload.deadlineAt),
+      payload: record.payload,
+    },
+  };
+}
+
+function foldResponse(state: RunState, record: RecordOf<"ModelResponded">): RunState {
+  const { payload, turn } = record;
+  const open = lastTurn(state)?.calls.some((call) => call.phase !== "settled") ?? false;
+  if (turn !== state.turns.length + 1 || open) throw new LogCorrupt(`turn ${turn} out of order`);
+  const calls: CallState[] = [];
+  for (const part of payload.content) {
+    if (part.type !== "tool-call") continue;
+    const index = calls.length;
+    calls.push({
+      operationId: operationIdOf(record.runId, turn, index),
+      index,
+      toolCallId: part.toolCallId,
+      toolName: part.toolName,
+      args: part.input,
+      argumentsDigest: digestJson(part.input),
+      fault: payload.callFaults?.find((fault) => fault.index === index)?.fault ?? null,
+      phase: "declared",
+      dispatch: 0,
+      preparedEffect: null,
+      waitingSince: null,
+      unknownReason: null,
+      decisions: [],
+      result: null,
+    });
+  }
+  const next: TurnState = {
+    turn,
+    content: payload.content,
+    finishReason: payload.finishReason,
+    graceFor: payload.graceFor ?? null,
+    calls,
+  };
+  return {
+    ...state,
+    turns: [...state.turns, next],
+    modelFailures: 0,
+    retryAt: null,
+    usage: {
+      ...state.usage,
+      ...addTokens(state.usage, payload.usage),
+      turns: state.usage.turns + 1,
+    },
+  };
+}
+
+function foldModelFailure(state: RunState, record: RecordOf<"ModelCallFailed">): RunState {
+  const { failure, retryAt, usage } = record.payload;
+  if (failure !== state.modelFailures + 1) throw new LogCorrupt("a repeated model failure");
+  return {
+    ...state,
+    modelFailures: failure,
+    retryAt: retryAt === null ? null : Date.parse(retryAt),
+    usage: {
+      ...state.usage,
+      ...addTokens(state.usage, usage),
+      failedModelCalls: state.usage.failedModelCalls + 1,
+    },
+  };
+}
+
+/** An audit record: no progress, so that a run that only ever loses its attempts is parked in the end (REC-10). */
+function foldInterruption(state: RunState, record: RecordOf<"ModelInterrupted">): RunState {
+  const { supersededEpoch } = record.payload;
+  if (supersededEpoch <= state.interruptedEpoch) throw new LogCorrupt("a repeated interruption");
+  return {
+    ...state,
+    interruptedEpoch: supersededEpoch,
+    usage: {
+      ...state.usage,
+      interruptedModelCalls: state.usage.interruptedModelCalls + 1,
+    },
+  };
+}
+
+function foldResult(
+  state: RunState,
+  record: RecordOf<"ToolSettled">,
+  byAttempt: boolean,
+): RunState {
+  const { operationId, outcome, output } = record.payload;
+  // Calls with an intent were counted by it.
+  const ranRead =
+    (outcome === "success" || outcome === "failure" || outcome === "timeout") &&
+    lastTurn(state)?.calls.find((call) => call.operationId === operationId)?.dispatch === 0;
+  const moved = moveCall(state, record, operationId, "settled", () => ({
+    result: { outcome, output },
+    waitingSince: null,
+  }));
+  const isComplete = lastTurn(moved)?.calls.every((call) => call.phase === "settled") ?? false;
+  return {
+    ...countCalls(moved, ranRead ? 1 : 0),
+    // An attempt that completed a batch may have opened the next model call before it was lost; a control cannot have.
+    callMayBeOpen: isComplete && byAttempt,
+  };
+}
+
+function countCalls(state: RunState, dispatched: number): RunState {
+  return {
+    ...state,
+    usage: { ...state.usage, toolCalls: state.usage.toolCalls + dispatched },
+  };
+}
+
+function foldDecision(state: RunState, record: RecordOf<"OperationDecided">): RunState {
+  const { payload } = record;
+  const event = eventOf(payload.decision);
+  const decide = (call: CallState): Partial<CallState> => {
+    if (call.decisions.some((earlier) => earlier.dispatch === payload.dispatch)) {
+      throw new LogCorrupt("a second decision of one operation");
+    }
+    return { decisions: [...call.decisions, payload], waitingSince: null };
+  };
+  if (event !== null) return moveCall(state, record, payload.operationId, event, decide);
+  // `completed` and `failed` bring their result as the next record; `abort` brings the abort of the run.
+  return updateCall(state, record, payload.operationId, decide);
+}
+
+function eventOf(decision: RecordOf<"OperationDecided">["payload"]["decision"]): CallEvent | null {
+  switch (decision) {
+    case "approve":
+      return "approved";
+    case "deny":
+      return "denied";
+    case "never-started":
+    case "safe-to-retry":
+      return "cleared";
+    case "completed":
+    case "failed":
+    case "abort":
+      return null;
+  }
+}
+
+function moveCall(
+  state: RunState,
+  record: { type: string; turn: number },
+  operationId: string,
+  event: CallEvent,
+  change: (call: CallState) => Partial<CallState>,
+): RunState {
+  return updateCall(state, record, operationId, (call) => {
+    const phase = CALL_MOVES[call.phase][event];
+    if (phase === "refused") {
+      throw new LogCorrupt(`${record.type} for a call that is ${call.phase}`);
+    }
+    return { ...change(call), phase };
+  });
+}
+
+function updateCall(
+  state: RunState,
+  record: { type: string; turn: number },
+  operationId: string,
+  change: (call: CallState) => Partial<CallState>,
+): RunState {
+  const turn = lastTurn(state);
+  const index = turn?.calls.findIndex((call) => call.operationId === operationId) ?? -1;
+  if (turn === null || turn.turn !== record.turn || index < 0) {
+    throw new LogCorrupt(`${record.type} for a call that the last turn did not declare`);
+  }
+  const call = must(turn.calls[index], "the index was found");
+  const calls = turn.calls.with(index, { ...call, ...change(call) });
+  return { ...state, turns: [...state.turns.slice(0, -1), { ...turn, calls }] };
+}

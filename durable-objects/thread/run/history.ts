@@ -1,0 +1,55 @@
+// The earlier runs of a thread as messages: read from the log after an eviction, kept between the runs of one instance.
+import type { LanguageModelV4Message } from "@ai-sdk/provider";
+import { MAX_WINDOW_RECORDS } from "../../../shared/limits.ts";
+import type { JournalStore, StoredBatch } from "../journal/journal.store.ts";
+import { groupRuns, selectHistory, type HistoryRun } from "./select-history.ts";
+
+/** What a run starts with; `from` goes into its start record, so that every later attempt reads the same history. */
+export interface SelectedHistory {
+  readonly from: number;
+  readonly runs: readonly HistoryRun[];
+}
+
+export class History {
+  readonly #journal: JournalStore;
+  /** The runs up to the record `through`; dropped whenever the log grew by anything but a run that ended here. */
+  #kept: { readonly through: number; readonly runs: readonly HistoryRun[] } | null = null;
+
+  constructor(journal: JournalStore) {
+    this.#journal = journal;
+  }
+
+  /** For a run that begins with record `first`. */
+  select(first: number): SelectedHistory {
+    const kept = this.#kept;
+    const runs =
+      kept !== null && kept.through === first - 1
+        ? selectHistory(kept.runs)
+        : selectHistory(groupRuns(this.#journal.readBackward(first, MAX_WINDOW_RECORDS)));
+    this.#kept = null;
+    return { from: runs[0]?.first ?? first, runs };
+  }
+
+  /** For a run that began with record `first` and noted `from`: the history as of its own start (RUN-17). */
+  restore(first: number, from: number): SelectedHistory {
+    const batches: StoredBatch[] = [];
+    let next = from;
+    while (next < first) {
+      const page = this.#journal.readForward(next, first - 1, MAX_WINDOW_RECORDS);
+      const last = page.at(-1)?.last;
+      if (last === undefined) break;
+      batches.push(...page.filter((batch) => batch.first >= next));
+      next = last + 1;
+    }
+    return { from, runs: groupRuns(batches) };
+  }
+
+  /** Keeps the history for the next run of this instance: the runs before, and the one that just ended with record `through`. */
+  keep(before: SelectedHistory, ended: HistoryRun, through: number): void {
+    this.#kept = { through, runs: [...before.runs, ended] };
+  }
+}
+
+export function messagesOf(history: SelectedHistory): LanguageModelV4Message[] {
+  return history.runs.flatMap((run) => run.messages);
+}

@@ -1,0 +1,115 @@
+// The run that an attempt of this instance works on: its folded state, kept up to date by every append about it, and the switch that
+// stops it. Dropped with the attempt; nothing here is not in the log.
+import type { LanguageModelV4Message } from "@ai-sdk/provider";
+import type { JsonValue } from "../../../shared/canonical-json.ts";
+import type { EpochMillis } from "../../../shared/time.ts";
+import type { Binding } from "../../agents/registry.ts";
+import type { Appended } from "../journal/journal.store.ts";
+import { foldRecord } from "./fold-run.ts";
+import { messagesOf, type SelectedHistory } from "./history.ts";
+import { projectRun } from "./project-messages.ts";
+import type { HistoryRun } from "./select-history.ts";
+import type { RunState } from "./run-state.ts";
+
+/** Why an attempt's work was stopped from outside. */
+export type StopReason = "abort" | "deadline" | "ceiling" | "attempt-failed";
+
+export interface InFlight {
+  readonly toolName: string;
+  readonly since: EpochMillis;
+  progress: JsonValue | undefined;
+}
+
+export interface LiveRunOptions {
+  readonly queueSequence: number;
+  readonly first: number;
+  readonly epoch: number;
+  readonly supersededEpoch: number | null;
+  readonly principal: string;
+  readonly binding: Binding;
+  readonly history: SelectedHistory;
+  readonly state: RunState;
+  /** What the log holds of the run already. */
+  readonly size: { readonly records: number; readonly bytes: number };
+}
+
+export class LiveRun {
+  readonly queueSequence: number;
+  readonly first: number;
+  readonly epoch: number;
+  readonly supersededEpoch: number | null;
+  readonly principal: string;
+  readonly binding: Binding;
+  readonly history: SelectedHistory;
+  readonly historyMessages: readonly LanguageModelV4Message[];
+  readonly inFlight = new Map<string, InFlight>();
+  readonly #stop = new AbortController();
+  #state: RunState;
+  #size: { readonly records: number; readonly bytes: number };
+  #hasEnded = false;
+
+  constructor(options: LiveRunOptions) {
+    this.queueSequence = options.queueSequence;
+    this.first = options.first;
+    this.epoch = options.epoch;
+    this.supersededEpoch = options.supersededEpoch;
+    this.principal = options.principal;
+    this.binding = options.binding;
+    this.history = options.history;
+    this.historyMessages = messagesOf(options.history);
+    this.#state = options.state;
+    this.#size = options.size;
+  }
+
+  get state(): RunState {
+    return this.#state;
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  get stopReason(): StopReason | null {
+    const reason: unknown = this.#stop.signal.reason;
+    return reason === "abort" ||
+      reason === "deadline" ||
+      reason === "ceiling" ||
+      reason === "attempt-failed"
+      ? reason
+      : null;
+  }
+
+  /** An attempt that ended writes nothing any more, whatever its abandoned handlers still do. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Takes committed records in, its own and those of controls. */
+  observe(appended: Appended): void {
+    for (const stored of appended.records) this.#state = foldRecord(this.#state, stored);
+    this.#size = {
+      records: this.#size.records + appended.records.length,
+      bytes: this.#size.bytes + appended.bytes,
+    };
+  }
+
+  /** Every record from the run's first to `tail` is the run's own. */
+  isContiguousTo(tail: number): boolean {
+    return tail - this.first + 1 === this.#size.records;
+  }
+
+  /** The run as history of the next one. */
+  asHistory(): HistoryRun {
+    const { queueSequence: run, first, state } = this;
+    return { run, first, ...this.#size, messages: projectRun(state) };
+  }
+
+  stop(reason: StopReason): void {
+    this.#stop.abort(reason);
+  }
+
+  end(): void {
+    this.#hasEnded = true;
+    this.#stop.abort("attempt-failed");
+  }
+}

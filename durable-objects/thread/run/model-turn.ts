@@ -1,0 +1,190 @@
+// One model call and the commit of what came of it. Nothing is canonical before the call returned; a call that is lost is repeated.
+import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import { planBackoff } from "../../../shared/backoff.ts";
+import { durationMillis } from "../../../shared/define/duration.ts";
+import { MODEL_RETRY_BACKOFF } from "../../../shared/limits.ts";
+import { toIsoInstant } from "../../../shared/time.ts";
+import type { Exhausted } from "../../../shared/wire/policy.ts";
+import type { RecordDraft } from "../../../shared/wire/records.ts";
+import type { TokenUsage } from "../../../shared/wire/usage.ts";
+import { NO_TOKENS } from "../../../shared/wire/usage.ts";
+import { callModel, type ModelCallOutcome } from "../../model/call-model.ts";
+import {
+  classifyModelError,
+  renderModelFault,
+  type ModelFault,
+} from "../../model/classify-failure.ts";
+import type { ModelResponse } from "../../model/reduce-stream.ts";
+import type { Tail } from "../journal/journal.store.ts";
+import { stampRecord } from "../journal/record-codec.ts";
+import type { ThreadCore } from "../thread-core.ts";
+import { decideStep, type StepFacts } from "./decide-step.ts";
+import { foldRecord } from "./fold-run.ts";
+import type { LiveRun } from "./live-run.ts";
+import { planSettlement } from "./plan-settlement.ts";
+import { projectRun } from "./project-messages.ts";
+import type { RunState } from "./run-state.ts";
+import { settleRun } from "./settle.ts";
+
+export interface ModelTurn {
+  readonly turn: number;
+  readonly graceFor: Exhausted | null;
+}
+
+/** Calls the model and commits its response, its failure, or, when the run was stopped meanwhile, nothing. */
+export async function runModelTurn(
+  core: ThreadCore,
+  live: LiveRun,
+  { turn, graceFor }: ModelTurn,
+  facts: () => StepFacts,
+): Promise<void> {
+  const saw = core.journal.tail();
+  core.failpoints.hit("model:before-call");
+  const outcome = await callOrFail(live, graceFor);
+  core.failpoints.hit("model:after-call");
+  switch (outcome.kind) {
+    case "stopped":
+      return;
+    case "failed":
+      return commitFailure(core, live, turn, outcome.fault, outcome.usage);
+    case "responded":
+      return commitResponse(
+        core,
+        live,
+        responseDraft(live, turn, graceFor, outcome.response, saw),
+        facts(),
+      );
+  }
+}
+
+async function callOrFail(live: LiveRun, graceFor: Exhausted | null): Promise<ModelCallOutcome> {
+  const { binding, signal } = live;
+  let model: LanguageModelV4;
+  try {
+    model = binding.model();
+  } catch (error) {
+    // A model that cannot be made is found at the first call, and the settlement says what to set (GW-03).
+    return { kind: "failed", fault: classifyModelError(error), usage: NO_TOKENS };
+  }
+  const idleTimeoutMillis = durationMillis(binding.agent.policy.modelIdleTimeout);
+  return callModel({ model, options: callOptions(live, graceFor), signal, idleTimeoutMillis });
+}
+
+/** System instructions of this run, the history, then the run itself. Earlier runs' instructions are not repeated: they were evaluated for
+ * other inputs and may contradict this one's. */
+function callOptions(
+  live: LiveRun,
+  graceFor: Exhausted | null,
+): Omit<LanguageModelV4CallOptions, "abortSignal"> {
+  const { binding, state } = live;
+  const instructions = state.start?.payload.instructions ?? "";
+  const schema = binding.agent.outputJsonSchema;
+  return {
+    prompt: [
+      ...(instructions === "" ? [] : [{ role: "system" as const, content: instructions }]),
+      ...live.historyMessages,
+      ...projectRun(state),
+    ],
+    ...(binding.functionTools.length === 0
+      ? {}
+      : {
+          tools: binding.functionTools,
+          // The tools stay in the request, so that its prefix stays as it was; they are only forbidden.
+          toolChoice: { type: graceFor === null ? ("auto" as const) : ("none" as const) },
+        }),
+    ...(schema === null
+      ? {}
+      : { responseFormat: { type: "json" as const, schema, name: "output" } }),
+  };
+}
+
+function responseDraft(
+  live: LiveRun,
+  turn: number,
+  graceFor: Exhausted | null,
+  response: ModelResponse,
+  saw: Tail,
+): RecordDraft {
+  const { content, finishReason, usage, callFaults } = response;
+  const { submissionId, runId } = live.state;
+  return {
+    type: "ModelResponded",
+    submissionId,
+    runId,
+    turn,
+    payload: {
+      content,
+      finishReason,
+      usage,
+      model: live.binding.modelIdentity,
+      saw: { through: saw.sequence, digest: saw.digest },
+      ...(callFaults.length === 0 ? {} : { callFaults }),
+      ...(graceFor === null ? {} : { graceFor }),
+    },
+  };
+}
+
+/** A response that ends the run shares its batch with the settlement (RUN-02); any other is committed before anything acts on it. */
+function commitResponse(
+  core: ThreadCore,
+  live: LiveRun,
+  draft: RecordDraft,
+  facts: StepFacts,
+): void {
+  const next = foldProvisionally(core, live.state, draft, live.epoch);
+  const step = decideStep(next, facts);
+  if (step.kind === "settle") settleRun(core, live, [draft, ...planSettlement(next, step.ending)]);
+  else core.commitAsAttempt(live, "turn", [draft]);
+}
+
+/** The failure is canonical, so that a crash keeps the count (RUN-15); the last one shares its batch with the settlement. */
+function commitFailure(
+  core: ThreadCore,
+  live: LiveRun,
+  turn: number,
+  fault: ModelFault,
+  usage: TokenUsage,
+): void {
+  const { submissionId, runId, modelFailures } = live.state;
+  const failure = modelFailures + 1;
+  const mayRetry = fault.isTransient && failure <= live.binding.agent.policy.modelRetries;
+  const retryAt = mayRetry
+    ? core.clock.now() + planBackoff(MODEL_RETRY_BACKOFF, failure, core.ids.random())
+    : null;
+  const draft: RecordDraft = {
+    type: "ModelCallFailed",
+    submissionId,
+    runId,
+    turn,
+    payload: {
+      failure,
+      reason: fault.reason,
+      ...(fault.httpStatus === null ? {} : { httpStatus: fault.httpStatus }),
+      retryAt: retryAt === null ? null : toIsoInstant(retryAt),
+      usage,
+    },
+  };
+  if (mayRetry) return core.commitAsAttempt(live, "model-failure", [draft]);
+  const next = foldProvisionally(core, live.state, draft, live.epoch);
+  const message = renderModelFault(fault);
+  const ending = {
+    outcome: "failed",
+    failure: { tag: "ModelFailed", message },
+    limit: null,
+  } as const;
+  settleRun(core, live, [draft, ...planSettlement(next, ending)]);
+}
+
+/** The state as it would be with this record: what the decision about the same commit needs. */
+function foldProvisionally(
+  core: ThreadCore,
+  state: RunState,
+  draft: RecordDraft,
+  epoch: number,
+): RunState {
+  const record = stampRecord(draft, core.journal.tail().sequence + 1, {
+    now: core.clock.now(),
+    deploymentId: "",
+  });
+  return foldRecord(state, { record, epoch });
+}

@@ -1,0 +1,97 @@
+// What becomes of each open call of a turn before anything of it runs: names resolve, arguments decode. A faulty call is a result that
+// the model reads, not a failure of the run, and the valid calls of the batch still run (RUN-03). Pure.
+import { renderFaults } from "../../../shared/define/decoded.ts";
+import type { DecodedCall, Tool } from "../../../shared/define/tool.ts";
+import type { ToolOutput } from "../../../shared/wire/messages.ts";
+import type { ToolOutcome } from "../../../shared/wire/records.ts";
+import type { CallState, TurnState } from "./run-state.ts";
+
+/** A call that gets its result without a handler. */
+export interface RejectedCall {
+  readonly call: CallState;
+  readonly outcome: Extract<ToolOutcome, "invalid" | "unavailable" | "denied">;
+  readonly output: ToolOutput;
+}
+
+/** A call whose handler may run. */
+export interface CandidateCall {
+  readonly call: CallState;
+  readonly tool: Tool;
+  readonly decoded: DecodedCall;
+}
+
+export interface BatchPlan {
+  /** Dispatched by a lost attempt, to a tool that is gone: it may have happened, and nothing can find out by running it. */
+  readonly lost: readonly CallState[];
+  readonly rejected: readonly RejectedCall[];
+  readonly candidates: readonly CandidateCall[];
+}
+
+export interface BatchFacts {
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** The run began under another set of tools: a name that is gone was offered once, and is unavailable rather than wrong (TOOL-11). */
+  readonly toolsChanged: boolean;
+}
+
+export function planBatch(turn: TurnState, facts: BatchFacts): BatchPlan {
+  const lost: CallState[] = [];
+  const rejected: RejectedCall[] = [];
+  const candidates: CandidateCall[] = [];
+  for (const call of turn.calls) {
+    if (call.phase === "settled") continue;
+    if (call.phase === "prepared" && !facts.tools.has(call.toolName)) {
+      lost.push(call);
+      continue;
+    }
+    const planned = planCall(turn, call, facts);
+    if ("outcome" in planned) rejected.push(planned);
+    else candidates.push(planned);
+  }
+  return { lost, rejected, candidates };
+}
+
+function planCall(
+  turn: TurnState,
+  call: CallState,
+  facts: BatchFacts,
+): RejectedCall | CandidateCall {
+  if (turn.finishReason === "length") {
+    return invalid(call, "The response was cut by its length limit; none of its calls ran.");
+  }
+  if (call.fault === "malformed-arguments") return invalid(call, "The arguments are not JSON.");
+  if (call.fault === "repeated-call-id") {
+    return invalid(call, "An earlier call of this response has the same id; this one did not run.");
+  }
+  if (call.phase === "denied") {
+    const reason = call.decisions.at(-1)?.reason;
+    return {
+      call,
+      outcome: "denied",
+      output: { type: "execution-denied", ...(reason !== undefined && { reason }) },
+    };
+  }
+  const tool = facts.tools.get(call.toolName);
+  if (tool === undefined) {
+    return facts.toolsChanged
+      ? {
+          call,
+          outcome: "unavailable",
+          output: {
+            type: "error-text",
+            value: `The tool ${call.toolName} is not available any more.`,
+          },
+        }
+      : invalid(
+          call,
+          `There is no such tool. The tools are: ${[...facts.tools.keys()].join(", ")}.`,
+        );
+  }
+  const decoded = tool.decode(call.args);
+  return decoded.ok
+    ? { call, tool, decoded: decoded.value }
+    : invalid(call, `The arguments do not fit the schema: ${renderFaults(decoded.faults)}`);
+}
+
+function invalid(call: CallState, value: string): RejectedCall {
+  return { call, outcome: "invalid", output: { type: "error-text", value } };
+}

@@ -1,0 +1,68 @@
+// A run as the messages that a model sees: its own prompt, and its place in the history of later runs. Pure.
+import type { LanguageModelV4Message } from "@ai-sdk/provider";
+import { canonicalJson } from "../../../shared/canonical-json.ts";
+import type { RunState, TurnState } from "./run-state.ts";
+
+/**
+ * The user messages, then per turn the assistant's message and its complete batch, in declaration order. A batch with an open call is
+ * left out whole, with the message that declared it: providers refuse calls without results, and an earlier run's open batch is not
+ * replayed to later runs; what was said before it stays (RUN-17, CTX-28).
+ */
+export function projectRun(state: RunState): LanguageModelV4Message[] {
+  return [...projectInput(state), ...state.turns.flatMap(projectTurn)];
+}
+
+/** Without an inputPrompt the model reads the whole input as JSON (CTX-04). */
+function projectInput(state: RunState): LanguageModelV4Message[] {
+  if (state.start === null) return [];
+  const { prompt } = state.start.payload;
+  if (prompt !== null) return prompt.map(toUserMessage);
+  return [{ role: "user", content: [{ type: "text", text: canonicalJson(state.input ?? null) }] }];
+}
+
+function toUserMessage(
+  message: NonNullable<NonNullable<RunState["start"]>["payload"]["prompt"]>[number],
+): LanguageModelV4Message {
+  return {
+    role: "user",
+    content: message.content.map(({ text, providerOptions }) => ({
+      type: "text",
+      text,
+      ...(providerOptions && { providerOptions }),
+    })),
+  };
+}
+
+function projectTurn(turn: TurnState): LanguageModelV4Message[] {
+  // An empty answer is no message: providers refuse one without content.
+  if (turn.content.length === 0) return [];
+  const results: Extract<LanguageModelV4Message, { role: "tool" }>["content"] = [];
+  for (const call of turn.calls) {
+    if (call.result === null) return [];
+    const { toolCallId, toolName } = call;
+    results.push({
+      type: "tool-result",
+      toolCallId,
+      toolName,
+      output: outputOf(call.result.output),
+    });
+  }
+  const assistant: LanguageModelV4Message = {
+    role: "assistant",
+    content: turn.content.map(({ providerOptions, ...part }) => ({
+      ...part,
+      ...(providerOptions && { providerOptions }),
+    })),
+  };
+  return results.length === 0 ? [assistant] : [assistant, { role: "tool", content: results }];
+}
+
+type StoredOutput = NonNullable<TurnState["calls"][number]["result"]>["output"];
+type ToolMessagePart = Extract<LanguageModelV4Message, { role: "tool" }>["content"][number];
+type ModelOutput = Extract<ToolMessagePart, { type: "tool-result" }>["output"];
+
+function outputOf(output: StoredOutput): ModelOutput {
+  return output.type === "execution-denied"
+    ? { type: output.type, ...(output.reason !== undefined && { reason: output.reason }) }
+    : output;
+}

@@ -1,0 +1,127 @@
+// Runs the handlers of a batch with bounded concurrency. The result of a call that may have touched the outside is committed as soon as it
+// is known, so that a slow sibling cannot turn a finished effect into an unknown outcome; results of reads ride along with the next commit.
+import { findJsonFault, type JsonValue } from "../../../shared/canonical-json.ts";
+import { utf8Length } from "../../../shared/bytes.ts";
+import type { ToolContext, ToolLog } from "../../../shared/define/tool.ts";
+import { MAX_PROGRESS_BYTES } from "../../../shared/limits.ts";
+import type { RecordDraft } from "../../../shared/wire/records.ts";
+import { logEvent, type LogLevel } from "../../platform/log.ts";
+import { runTool, type ToolRun } from "../../tools/run-tool.ts";
+import type { ThreadCore } from "../thread-core.ts";
+import type { LiveRun } from "./live-run.ts";
+import type { CandidateCall } from "./plan-batch.ts";
+import { unknownDraft } from "./plan-settlement.ts";
+import type { TurnState } from "./run-state.ts";
+import { resultDraft } from "./tool-drafts.ts";
+
+/** @param buffered results that are known already and wait for a commit to ride along with */
+export async function runHandlers(
+  core: ThreadCore,
+  live: LiveRun,
+  turn: TurnState,
+  candidates: readonly CandidateCall[],
+  buffered: RecordDraft[],
+): Promise<void> {
+  const queue = [...candidates];
+  const worker = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      if (live.signal.aborted) return;
+      const run = await runOne(core, live, turn, next);
+      const draft = draftOf(live, turn, next, run);
+      if (draft === null) continue;
+      buffered.push(draft);
+      if (next.tool.effect !== "read") flush(core, live, buffered);
+    }
+  };
+  const workers = Math.min(live.binding.agent.policy.toolConcurrency, queue.length);
+  await Promise.all(Array.from({ length: workers }, worker));
+  // A run that was stopped is settled or abandoned next: what its reads returned is of no use.
+  if (buffered.length > 0 && !live.signal.aborted) flush(core, live, buffered);
+}
+
+function flush(core: ThreadCore, live: LiveRun, buffered: RecordDraft[]): void {
+  const drafts = buffered.splice(0);
+  const hasUnknown = drafts.some((draft) => draft.type === "ToolUnknown");
+  core.commitAsAttempt(live, hasUnknown ? "unknown" : "results", drafts);
+}
+
+async function runOne(
+  core: ThreadCore,
+  live: LiveRun,
+  turn: TurnState,
+  { call, tool, decoded }: CandidateCall,
+): Promise<ToolRun> {
+  const { operationId } = call;
+  const flight = { toolName: tool.name, since: core.clock.now(), progress: undefined };
+  live.inFlight.set(operationId, flight);
+  try {
+    core.failpoints.hit("tool:before-handler");
+    const run = await runTool({
+      tool,
+      decoded,
+      context: handlerContext(core, live, turn, call.toolCallId, operationId, tool.name),
+      signal: live.signal,
+      maxResultBytes: live.binding.agent.policy.toolResultBounds.maxBytes,
+    });
+    core.failpoints.hit("tool:after-handler");
+    return run;
+  } finally {
+    live.inFlight.delete(operationId);
+  }
+}
+
+function draftOf(
+  live: LiveRun,
+  turn: TurnState,
+  { call }: CandidateCall,
+  run: ToolRun,
+): RecordDraft | null {
+  switch (run.kind) {
+    case "settled": {
+      const { outcome, output } = run;
+      return resultDraft(live.state, turn.turn, call, { outcome, output, by: "handler" });
+    }
+    case "unknown":
+      return unknownDraft(live.state, turn.turn, call, "timeout");
+    case "stopped":
+      return null;
+  }
+}
+
+function handlerContext(
+  core: ThreadCore,
+  live: LiveRun,
+  turn: TurnState,
+  toolCallId: string,
+  operationId: string,
+  toolName: string,
+): Omit<ToolContext, "signal"> {
+  const { runId, submissionId } = live.state;
+  const identities = { threadId: core.threadId, submissionId, runId, operationId, toolName };
+  return {
+    idempotencyKey: operationId,
+    principal: live.principal,
+    threadId: core.threadId,
+    runId,
+    turn: turn.turn,
+    toolCallId,
+    env: core.env,
+    progress: (value) => showProgress(live, operationId, value),
+    log: toolLog(identities),
+  };
+}
+
+/** Kept in memory only; a value that is no JSON or too large is not shown. */
+function showProgress(live: LiveRun, operationId: string, value: JsonValue): void {
+  const flight = live.inFlight.get(operationId);
+  if (flight === undefined || findJsonFault(value) !== null) return;
+  if (utf8Length(JSON.stringify(value)) <= MAX_PROGRESS_BYTES) flight.progress = value;
+}
+
+function toolLog(identities: Readonly<Record<string, string>>): ToolLog {
+  const write =
+    (level: LogLevel) =>
+    (message: string, fields: Readonly<Record<string, JsonValue>> = {}): void =>
+      logEvent(level, "tool-log", { ...identities, message, fields: { ...fields } });
+  return { info: write("info"), warn: write("warn"), error: write("error") };
+}

@@ -1,0 +1,75 @@
+// The native lane's wave: heads one after the other, until none is ready or the event's time is up.
+import { BINDING_RECHECK_MILLIS } from "../../../shared/limits.ts";
+import { logEvent } from "../../platform/log.ts";
+import type { EventBudget } from "../../scheduler/alarm-pass.ts";
+import { NATIVE_LANE, type Due } from "../../scheduler/due.ts";
+import { selectHead } from "../ledger/select-head.ts";
+import type { LedgerEntry } from "../ledger/ledger.store.ts";
+import type { ThreadCore } from "../thread-core.ts";
+import { runAttempt, type AttemptEnd } from "./attempt.ts";
+import { claimHead } from "./claim-head.ts";
+
+export async function runHeads(core: ThreadCore, budget: EventBudget): Promise<Due> {
+  const lane = core.dueQueue.read(NATIVE_LANE);
+  let endedInOrder = lane?.reason === "yield";
+  core.seenRevision = lane?.revision ?? null;
+  try {
+    for (;;) {
+      const now = core.clock.now();
+      const head = selectHead(core.ledger.owed(), core.row.read()?.claimedRun ?? null, now);
+      if (head.kind === "none") return { reason: "idle", dueAt: null };
+      if (head.kind === "blocked") {
+        const reason = head.reason === "retry-backoff" ? "retry-backoff" : "run-deadline";
+        return { reason, dueAt: head.dueAt };
+      }
+      if (now >= budget.yieldAt) return { reason: "yield", dueAt: now };
+      const end = await runHead(core, head.head, budget, endedInOrder);
+      endedInOrder = false;
+      if (end === "unbound") return { reason: "binding", dueAt: now + BINDING_RECHECK_MILLIS };
+      if (end === "yielded") return { reason: "yield", dueAt: core.clock.now() };
+      if (end === "abandoned") return { reason: "pass-failed", dueAt: core.clock.now() };
+    }
+  } finally {
+    core.seenRevision = null;
+  }
+}
+
+async function runHead(
+  core: ThreadCore,
+  head: LedgerEntry,
+  budget: EventBudget,
+  endedInOrder: boolean,
+): Promise<AttemptEnd | "unbound"> {
+  const binding = core.registry.find(head.agentId);
+  if (binding === null) {
+    const { submissionId, agentId } = head;
+    logEvent("warn", "binding-missing", { threadId: core.threadId, submissionId, agentId });
+    return "unbound";
+  }
+  const claim = claimHead(core, head, binding, endedInOrder);
+  if (claim.kind === "moved-on") return "settled";
+  return raceCeiling(core, runAttempt(core, claim.live, budget), budget);
+}
+
+/**
+ * The event ends at its ceiling whatever a handler does that ignores its signal: the attempt is abandoned, and the next one takes over
+ * with a higher epoch, so that nothing the abandoned one still does can land.
+ */
+async function raceCeiling(
+  core: ThreadCore,
+  attempt: Promise<AttemptEnd>,
+  budget: EventBudget,
+): Promise<AttemptEnd> {
+  const { promise: ceiling, resolve } = Promise.withResolvers<AttemptEnd>();
+  const timer = setTimeout(
+    () => resolve("abandoned"),
+    Math.max(0, budget.ceilingAt - core.clock.now()),
+  );
+  try {
+    return await Promise.race([attempt, ceiling]);
+  } finally {
+    clearTimeout(timer);
+    // An abandoned attempt ends unheard, also when it ends in an error.
+    void attempt.catch(() => undefined);
+  }
+}

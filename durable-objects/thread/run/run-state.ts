@@ -1,0 +1,106 @@
+// What a run's records say: everything that a decision about it needs. Derived from the log alone, at any time. Pure.
+import type { JsonValue } from "../../../shared/canonical-json.ts";
+import type { EpochMillis } from "../../../shared/time.ts";
+import type { AssistantPart, FinishReason } from "../../../shared/wire/messages.ts";
+import type { Exhausted } from "../../../shared/wire/policy.ts";
+import type { Effect, RecordOf } from "../../../shared/wire/records.ts";
+import type { SettlementPayload } from "../../../shared/wire/settlement.ts";
+import { NO_USAGE, type Usage } from "../../../shared/wire/usage.ts";
+import type { CallPhase } from "./call-phase.ts";
+
+/** Why a declared call can never run, found when the response was reduced. */
+export type CallFault = "malformed-arguments" | "repeated-call-id";
+
+export interface CallState {
+  readonly operationId: string;
+  readonly index: number;
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly args: JsonValue;
+  readonly argumentsDigest: string;
+  readonly fault: CallFault | null;
+  readonly phase: CallPhase;
+  /** Intents so far: 0 before the first dispatch of a call that is not `read`. */
+  readonly dispatch: number;
+  /** The effect that the last intent recorded; null before it. */
+  readonly preparedEffect: Exclude<Effect, "read"> | null;
+  /** When the call began to wait for a person. */
+  readonly waitingSince: EpochMillis | null;
+  readonly unknownReason: RecordOf<"ToolUnknown">["payload"]["reason"] | null;
+  /** One per question that was answered; by its digest a repeated command is recognised. */
+  readonly decisions: readonly RecordOf<"OperationDecided">["payload"][];
+  readonly result: Pick<RecordOf<"ToolSettled">["payload"], "outcome" | "output"> | null;
+}
+
+export interface TurnState {
+  readonly turn: number;
+  readonly content: readonly AssistantPart[];
+  readonly finishReason: FinishReason;
+  readonly graceFor: Exhausted | null;
+  readonly calls: readonly CallState[];
+}
+
+export interface RunStart {
+  readonly startedAt: EpochMillis;
+  readonly deadlineAt: EpochMillis;
+  readonly payload: RecordOf<"RunStarted">["payload"];
+}
+
+export interface RunState {
+  readonly submissionId: string;
+  readonly runId: string;
+  readonly input: JsonValue | null;
+  /** Null for a submission that never ran. */
+  readonly start: RunStart | null;
+  readonly turns: readonly TurnState[];
+  /** Failures of the model call that comes next. */
+  readonly modelFailures: number;
+  readonly retryAt: EpochMillis | null;
+  readonly usage: Usage;
+  /** A model call may have been open when the last attempt ended: only then is its loss worth a record. */
+  readonly callMayBeOpen: boolean;
+  readonly interruptedEpoch: number;
+  readonly abort: RecordOf<"AbortRequested">["payload"] | null;
+  readonly settlement: { readonly payload: SettlementPayload; readonly sequence: number } | null;
+  /** The last record that counts as progress. */
+  readonly lastProgress: number;
+}
+
+export function emptyRun(submissionId: string, runId: string): RunState {
+  return {
+    submissionId,
+    runId,
+    input: null,
+    start: null,
+    turns: [],
+    modelFailures: 0,
+    retryAt: null,
+    usage: NO_USAGE,
+    callMayBeOpen: false,
+    interruptedEpoch: 0,
+    abort: null,
+    settlement: null,
+    lastProgress: 0,
+  };
+}
+
+/** The last turn, or null before the first response. */
+export function lastTurn(state: RunState): TurnState | null {
+  return state.turns.at(-1) ?? null;
+}
+
+/** The calls of the last turn that have no result yet. */
+export function openCalls(state: RunState): readonly CallState[] {
+  return lastTurn(state)?.calls.filter((call) => call.phase !== "settled") ?? [];
+}
+
+export function findCall(
+  state: RunState,
+  operationId: string,
+): { readonly turn: number; readonly call: CallState } | null {
+  for (const { turn, calls } of state.turns) {
+    const call = calls.find((candidate) => candidate.operationId === operationId);
+    if (call !== undefined) return { turn, call };
+  }
+  return null;
+}

@@ -1,0 +1,49 @@
+// The end of a submission: its settlement record, the ledger's outcome and the due queue, in one transaction (RUN-11).
+import { assert } from "../../../shared/assert.ts";
+import type { Outcome } from "../../../shared/wire/settlement.ts";
+import type { RecordDraft } from "../../../shared/wire/records.ts";
+import { NATIVE_LANE } from "../../scheduler/due.ts";
+import { selectHead } from "../ledger/select-head.ts";
+import type { ThreadCore } from "../thread-core.ts";
+import type { Ending } from "./decide-step.ts";
+import type { LiveRun } from "./live-run.ts";
+import { planSettlement } from "./plan-settlement.ts";
+
+/** Settles the attempt's run. `before` are records that share the settlement's batch, such as the final response. */
+export function settleRun(
+  core: ThreadCore,
+  live: LiveRun,
+  settlement: readonly RecordDraft[],
+): void {
+  core.commitAsAttempt(live, "settle", settlement, (appended) => {
+    const last = appended.records.at(-1)?.record;
+    assert(last?.type === "SubmissionSettled", "a settlement ends with its record");
+    closeSubmission(core, live.queueSequence, last.payload.outcome, last.sequence, live.first);
+  });
+  const tail = core.journal.tail().sequence;
+  // Where other runs' records lie in between, as after a park, only the log knows the order.
+  if (live.isContiguousTo(tail)) core.history.keep(live.history, live.asHistory(), tail);
+}
+
+export function settleWith(core: ThreadCore, live: LiveRun, ending: Ending): void {
+  settleRun(core, live, planSettlement(live.state, ending));
+}
+
+/** The ledger's side of a settlement, with the run's first record. Call inside its transaction. When nothing can run any more, the due queue goes idle with it, at the
+ * revision that the running wave saw: a newer enrolment stays. */
+export function closeSubmission(
+  core: ThreadCore,
+  queueSequence: number,
+  outcome: Outcome,
+  sequence: number,
+  first: number,
+): void {
+  const isFirst = core.ledger.settle(queueSequence, outcome, sequence, first);
+  assert(isFirst, "a submission settles once");
+  if (core.seenRevision === null) return;
+  const next = selectHead(core.ledger.owed(), queueSequence, core.clock.now());
+  if (next.kind === "none") {
+    const idle = { reason: "idle", dueAt: null } as const;
+    core.dueQueue.acknowledge(NATIVE_LANE, core.seenRevision, idle, 0);
+  }
+}

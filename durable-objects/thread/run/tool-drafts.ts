@@ -1,0 +1,81 @@
+// The records of a tool batch. Pure.
+import type { RecordDraft } from "../../../shared/wire/records.ts";
+import type { ToolOutcome } from "../../../shared/wire/records.ts";
+import type { ToolOutput } from "../../../shared/wire/messages.ts";
+import type { Exhausted } from "../../../shared/wire/policy.ts";
+import { renderBudgetRejection } from "./decide-step.ts";
+import type { CandidateCall } from "./plan-batch.ts";
+import type { CallState, RunState } from "./run-state.ts";
+
+function ofTurn(state: RunState, turn: number) {
+  return { submissionId: state.submissionId, runId: state.runId, turn };
+}
+
+function identityOf({ operationId, toolCallId, toolName }: CallState) {
+  return { operationId, toolCallId, toolName };
+}
+
+/** A call's one result. */
+export function resultDraft(
+  state: RunState,
+  turn: number,
+  call: CallState,
+  result: {
+    readonly outcome: ToolOutcome;
+    readonly output: ToolOutput;
+    readonly by: "handler" | "runtime" | "decision";
+  },
+): RecordDraft {
+  return {
+    type: "ToolSettled",
+    ...ofTurn(state, turn),
+    payload: { ...identityOf(call), ...result },
+  };
+}
+
+/** The result of a call that a limit kept from running. */
+export function budgetRejectionDraft(
+  state: RunState,
+  turn: number,
+  call: CallState,
+  exhausted: Exhausted,
+): RecordDraft {
+  return resultDraft(state, turn, call, {
+    outcome: "budget-rejected",
+    output: { type: "error-json", value: renderBudgetRejection(exhausted) },
+    by: "runtime",
+  });
+}
+
+/** A question to a person about exactly these arguments. */
+export function approvalDraft(state: RunState, turn: number, call: CallState): RecordDraft {
+  return {
+    type: "ApprovalRequested",
+    ...ofTurn(state, turn),
+    payload: { ...identityOf(call), argumentsDigest: call.argumentsDigest },
+  };
+}
+
+/** The intents of all calls that touch the outside, in one record, or null when none does. A repeat of an idempotent call that was
+ * prepared before needs no second intent. */
+export function intentsDraft(
+  state: RunState,
+  turn: number,
+  candidates: readonly CandidateCall[],
+): RecordDraft | null {
+  const calls = candidates.flatMap(({ call, tool }) =>
+    tool.effect === "read" || call.phase === "prepared"
+      ? []
+      : [
+          {
+            ...identityOf(call),
+            effect: tool.effect,
+            argumentsDigest: call.argumentsDigest,
+            dispatch: call.dispatch + 1,
+          },
+        ],
+  );
+  return calls.length === 0
+    ? null
+    : { type: "ToolsPrepared", ...ofTurn(state, turn), payload: { calls } };
+}

@@ -1,0 +1,128 @@
+// What the parts of a thread share: its stores, ports and limits, the run that is live in this instance, and the two ways to append.
+import type { IdSource } from "../../shared/ids.ts";
+import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { RecordDraft } from "../../shared/wire/records.ts";
+import type { AgentRegistry } from "../agents/registry.ts";
+import type { Environment } from "../model/resolve-model.ts";
+import type { Database } from "../platform/database.ts";
+import type { Failpoint, Failpoints } from "../platform/failpoints.ts";
+import type { DueQueue } from "../scheduler/due-queue.ts";
+import type { Appended, JournalStore } from "./journal/journal.store.ts";
+import type { LedgerStore } from "./ledger/ledger.store.ts";
+import type { ThreadRowStore } from "./ledger/thread-row.store.ts";
+import type { ProgressWaiters } from "./progress/progress-waiters.ts";
+import type { History } from "./run/history.ts";
+import type { LiveRun } from "./run/live-run.ts";
+import type { ThreadLimits } from "./thread-limits.ts";
+import type { ToolAuthorization } from "./run/authorize-tools.ts";
+
+/** Points that a commit passes: inside its transaction after the writes, and right after it. */
+export type CommitPoint = {
+  [Point in Failpoint]: Point extends `${infer Name}:inside`
+    ? `${Name}:after` extends Failpoint
+      ? Name
+      : never
+    : never;
+}[Failpoint];
+
+export interface ThreadCoreOptions {
+  readonly threadId: string;
+  readonly database: Database;
+  readonly journal: JournalStore;
+  readonly ledger: LedgerStore;
+  readonly row: ThreadRowStore;
+  readonly dueQueue: DueQueue;
+  readonly history: History;
+  readonly waiters: ProgressWaiters;
+  readonly registry: AgentRegistry;
+  readonly toolAuthorization: ToolAuthorization;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly failpoints: Failpoints;
+  readonly limits: ThreadLimits;
+}
+
+export class ThreadCore {
+  readonly threadId: string;
+  readonly database: Database;
+  readonly journal: JournalStore;
+  readonly ledger: LedgerStore;
+  readonly row: ThreadRowStore;
+  readonly dueQueue: DueQueue;
+  readonly history: History;
+  readonly waiters: ProgressWaiters;
+  readonly registry: AgentRegistry;
+  readonly toolAuthorization: ToolAuthorization;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly failpoints: Failpoints;
+  readonly limits: ThreadLimits;
+  /** The run that an attempt of this instance works on, if any. */
+  live: LiveRun | null = null;
+  /** The native lane's revision that the running wave saw; null between waves. */
+  seenRevision: number | null = null;
+
+  constructor(options: ThreadCoreOptions) {
+    this.threadId = options.threadId;
+    this.database = options.database;
+    this.journal = options.journal;
+    this.ledger = options.ledger;
+    this.row = options.row;
+    this.dueQueue = options.dueQueue;
+    this.history = options.history;
+    this.waiters = options.waiters;
+    this.registry = options.registry;
+    this.toolAuthorization = options.toolAuthorization;
+    this.env = options.env;
+    this.clock = options.clock;
+    this.ids = options.ids;
+    this.failpoints = options.failpoints;
+    this.limits = options.limits;
+  }
+
+  /**
+   * Appends records of an attempt, and whatever `alongside` changes, in one transaction that refuses any epoch but the thread's current
+   * one. A superseded or ended attempt gets `OwnershipLost` and leaves no trace (REC-02).
+   */
+  commitAsAttempt(
+    live: LiveRun,
+    point: CommitPoint,
+    drafts: readonly RecordDraft[],
+    alongside: (appended: Appended) => void = () => undefined,
+  ): void {
+    const appended = this.database.transact(() => {
+      if (live.hasEnded || this.row.epoch() !== live.epoch) {
+        throw new HoldfastError("OwnershipLost", "A newer attempt owns this thread.");
+      }
+      const added = this.journal.append(live.queueSequence, live.epoch, drafts, this.clock.now());
+      alongside(added);
+      this.failpoints.hit(`${point}:inside`);
+      return added;
+    });
+    live.observe(appended);
+    this.waiters.notify();
+    this.failpoints.hit(`${point}:after`);
+  }
+
+  /** Appends records of a control: no epoch, and a live attempt at that run sees them at once. */
+  commitAsControl(
+    queueSequence: number,
+    point: CommitPoint,
+    drafts: readonly RecordDraft[],
+    alongside: (appended: Appended) => void,
+  ): Appended {
+    const appended = this.database.transact(() => {
+      const added = this.journal.append(queueSequence, null, drafts, this.clock.now());
+      alongside(added);
+      this.failpoints.hit(`${point}:inside`);
+      return added;
+    });
+    if (this.live?.queueSequence === queueSequence) this.live.observe(appended);
+    this.waiters.notify();
+    this.failpoints.hit(`${point}:after`);
+    return appended;
+  }
+}

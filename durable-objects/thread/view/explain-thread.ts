@@ -1,0 +1,68 @@
+// Why a thread is in its state and what would move it (OBS-04). Writes nothing.
+import { toIsoInstant } from "../../../shared/time.ts";
+import type { Explanation } from "../../../shared/wire/explain.ts";
+import { NATIVE_LANE } from "../../scheduler/due.ts";
+import { selectHead } from "../ledger/select-head.ts";
+import { deriveState } from "../ledger/submission-state.ts";
+import type { ThreadCore } from "../thread-core.ts";
+import { listOperations } from "./list-operations.ts";
+import { renderSubmission, renderSummary, renderThreadState } from "./render-explanation.ts";
+
+export function explainThread(core: ThreadCore): Explanation {
+  const now = core.clock.now();
+  const owed = core.ledger.owed();
+  const claimedRun = core.row.read()?.claimedRun ?? null;
+  const lane = core.dueQueue.read(NATIVE_LANE);
+  const head = selectHead(owed, claimedRun, now);
+  const state = renderThreadState(
+    owed.length,
+    head,
+    (agentId) => core.registry.find(agentId) !== null,
+  );
+  const submissions = owed.map((entry) =>
+    renderSubmission(entry, {
+      threadId: core.threadId,
+      state: deriveState(entry, claimedRun),
+      head,
+      isBound: core.registry.find(entry.agentId) !== null,
+      now,
+    }),
+  );
+  const alarm = {
+    reason: lane?.reason ?? "idle",
+    dueAt: lane === null || lane.dueAt === null ? null : toIsoInstant(lane.dueAt),
+  };
+  return {
+    threadId: core.threadId,
+    state,
+    summary: renderSummary(state, submissions),
+    queueDepth: owed.length,
+    tail: core.journal.tail().sequence,
+    ...activeRunOf(core),
+    submissions,
+    operations: listOperations(core),
+    alarm,
+  };
+}
+
+function activeRunOf(core: ThreadCore): Pick<Explanation, "activeRun"> {
+  const { live } = core;
+  if (live === null || live.state.start === null) return {};
+  const { state } = live;
+  return {
+    activeRun: {
+      submissionId: state.submissionId,
+      runId: state.runId,
+      turn: state.turns.length,
+      attempt: live.epoch,
+      deadlineAt: toIsoInstant(live.state.start.deadlineAt),
+      usage: state.usage,
+      inFlight: [...live.inFlight].map(([operationId, { toolName, since, progress }]) => ({
+        operationId,
+        toolName,
+        since: toIsoInstant(since),
+        ...(progress === undefined ? {} : { progress }),
+      })),
+    },
+  };
+}

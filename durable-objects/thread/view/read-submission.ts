@@ -1,0 +1,37 @@
+// A submission as callers read it: its derived state, its wait, its settlement, and what it spent.
+import { runIdOf } from "../../../shared/ids.ts";
+import type { Settlement } from "../../../shared/wire/settlement.ts";
+import type { SubmissionView } from "../../../shared/wire/submission.ts";
+import { NO_USAGE } from "../../../shared/wire/usage.ts";
+import { receiptOf } from "../admission/submit.ts";
+import { readRun, requireSubmission } from "../control/apply-control.ts";
+import { readRecord } from "../journal/read-page.ts";
+import type { LedgerEntry } from "../ledger/ledger.store.ts";
+import { deriveState } from "../ledger/submission-state.ts";
+import type { ThreadCore } from "../thread-core.ts";
+
+export function readSubmission(core: ThreadCore, submissionId: string): SubmissionView {
+  const entry = requireSubmission(core, submissionId);
+  const claimedRun = core.row.read()?.claimedRun ?? null;
+  const settlement = settlementOf(core, entry);
+  const state = deriveState(entry, claimedRun);
+  return {
+    ...receiptOf(core.threadId, entry),
+    runId: runIdOf(submissionId),
+    state,
+    ...(entry.wait === null ? {} : { wait: entry.wait }),
+    ...(settlement === null ? {} : { settlement }),
+    usage: settlement?.usage ?? (state === "queued" ? NO_USAGE : readRun(core, entry).usage),
+  };
+}
+
+/** The settlement of a submission, or null while it is owed. Throws `SubmissionNotFound`. */
+export function readSettlement(core: ThreadCore, submissionId: string): Settlement | null {
+  return settlementOf(core, requireSubmission(core, submissionId));
+}
+
+function settlementOf(core: ThreadCore, entry: LedgerEntry): Settlement | null {
+  if (entry.settledSequence === null) return null;
+  const record = readRecord(core.journal, entry.settledSequence, "SubmissionSettled");
+  return { ...record.payload, settledAt: record.createdAt, sequence: record.sequence };
+}

@@ -1,0 +1,110 @@
+// The words of an explanation: one sentence for what work does or waits for, one for what would move it. Pure.
+import { unreachable } from "../../../shared/assert.ts";
+import { toIsoInstant, type EpochMillis } from "../../../shared/time.ts";
+import type { ExplainedSubmission, ThreadState } from "../../../shared/wire/explain.ts";
+import type { SubmissionState, Wait } from "../../../shared/wire/submission.ts";
+import type { LedgerEntry } from "../ledger/ledger.store.ts";
+import type { HeadSelection } from "../ledger/select-head.ts";
+
+export interface SubmissionFacts {
+  readonly threadId: string;
+  readonly state: SubmissionState;
+  readonly head: HeadSelection;
+  /** This deployment has the agent. */
+  readonly isBound: boolean;
+  readonly now: EpochMillis;
+}
+
+interface Words {
+  readonly why: string;
+  readonly next: string;
+}
+
+export function renderThreadState(
+  owed: number,
+  head: HeadSelection,
+  isBound: (agentId: string) => boolean,
+): ThreadState {
+  if (owed === 0) return "idle";
+  return head.kind === "ready" && isBound(head.head.agentId) ? "running" : "waiting";
+}
+
+export function renderSummary(
+  state: ThreadState,
+  submissions: readonly ExplainedSubmission[],
+): string {
+  const first = submissions.find((submission) => submission.state !== "queued") ?? submissions[0];
+  if (first === undefined) return "Nothing is owed. The thread waits for a submission.";
+  const others = submissions.length - 1;
+  const more = others === 0 ? "" : ` ${others} more ${others === 1 ? "is" : "are"} owed.`;
+  return `The thread is ${state}: ${first.why} ${first.next}${more}`;
+}
+
+export function renderSubmission(entry: LedgerEntry, facts: SubmissionFacts): ExplainedSubmission {
+  const wait = facts.isBound ? entry.wait : bindingWait(entry, facts);
+  return {
+    submissionId: entry.submissionId,
+    agentId: entry.agentId,
+    queueSequence: entry.queueSequence,
+    acceptedAt: toIsoInstant(entry.acceptedAt),
+    state: wait === null ? facts.state : "waiting",
+    ...(wait === null ? {} : { wait }),
+    ...(wait === null ? wordsOf(entry, facts) : wordsOfWait(wait, facts)),
+  };
+}
+
+function bindingWait(entry: LedgerEntry, facts: SubmissionFacts): Wait {
+  return entry.wait ?? { reason: "binding", since: toIsoInstant(facts.now), deadline: null };
+}
+
+function wordsOf(entry: LedgerEntry, { state, head, threadId }: SubmissionFacts): Words {
+  if (state === "running") {
+    return {
+      why: "An attempt works on it, or is about to take it up again.",
+      next: "It goes on by itself; the alarm guarantees it.",
+    };
+  }
+  const isNext = head.kind === "ready" && head.head.queueSequence === entry.queueSequence;
+  if (isNext) {
+    return { why: "It is next.", next: "It starts by itself; the alarm guarantees it." };
+  }
+  const before = head.kind === "ready" ? head.head.submissionId : "the work before it";
+  return {
+    why: `It is queued behind ${before}: a thread runs one submission at a time, in order.`,
+    next: `It starts when that settles or parks. GET /v1/threads/${threadId}/explain shows why that one waits.`,
+  };
+}
+
+function wordsOfWait(wait: Wait, { threadId }: SubmissionFacts): Words {
+  const decide = `POST /v1/threads/${threadId}/operations/decide`;
+  const operations = wait.operationIds?.join(", ") ?? "";
+  switch (wait.reason) {
+    case "approval":
+      return {
+        why: `It waits for a person to approve or deny ${operations}.`,
+        next: `${decide} with approve or deny moves it; without a decision it fails at its deadline, ${wait.deadline}.`,
+      };
+    case "unknown-outcome":
+      return {
+        why: `A tool call may or may not have happened outside: ${operations}. Nothing of it is repeated by itself, and later submissions run.`,
+        next: `Find out what happened, then ${decide} with completed, failed, never-started, safe-to-retry or abort. There is no deadline for that.`,
+      };
+    case "retry-backoff":
+      return {
+        why: "The model call failed in passing.",
+        next: `It is called again at ${wait.deadline}.`,
+      };
+    case "attempts-exhausted":
+      return {
+        why: `${wait.attempts ?? 0} attempts in a row ended without one new record, so no further one is started.`,
+        next: `Look at the logs for the cause, then POST /v1/threads/${threadId}/repair with action retry, or abort it. There is no deadline.`,
+      };
+    case "binding":
+      return {
+        why: "This deployment has no agent of its id.",
+        next: "It goes on when a deployment has that agent again; the thread looks once an hour. It can be aborted.",
+      };
+    default:
+      return unreachable(wait.reason);
+  }
+}

@@ -1,0 +1,59 @@
+// Runs one handler under its timeout and the run's signal. Never throws. What the outcome means for recovery depends on the tool's
+// effect: a call that may have happened outside and whose answer is not known is `unknown`, never retried and never invented.
+import type { DecodedCall, Tool, ToolContext } from "../../shared/define/tool.ts";
+import type { ToolOutcome } from "../../shared/wire/records.ts";
+import type { ToolOutput } from "../../shared/wire/messages.ts";
+import { raceSignal } from "../platform/deadline.ts";
+import { encodeReturned, encodeThrown } from "./tool-output.ts";
+
+export type ToolRun =
+  | {
+      readonly kind: "settled";
+      readonly outcome: Extract<ToolOutcome, "success" | "failure" | "timeout">;
+      readonly output: ToolOutput;
+    }
+  /** An external call that exceeded its timeout (TOOL-08). */
+  | { readonly kind: "unknown" }
+  /** The run's own signal ended the call; what that means is decided for the whole run. */
+  | { readonly kind: "stopped" };
+
+export interface ToolCallPorts {
+  readonly tool: Tool;
+  readonly decoded: DecodedCall;
+  readonly context: Omit<ToolContext, "signal">;
+  readonly signal: AbortSignal;
+  readonly maxResultBytes: number;
+}
+
+const TIMEOUT = Symbol("tool timeout");
+
+export async function runTool(ports: ToolCallPorts): Promise<ToolRun> {
+  const { tool, decoded, context, maxResultBytes } = ports;
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(TIMEOUT), tool.timeoutMillis);
+  const signal = AbortSignal.any([ports.signal, timeout.signal]);
+  try {
+    const raced = await raceSignal(() => decoded.execute({ ...context, signal }), signal);
+    if (raced.kind === "done") {
+      return { kind: "settled", ...encodeReturned(tool, raced.value, maxResultBytes) };
+    }
+    if (raced.kind === "threw") {
+      return { kind: "settled", ...encodeThrown(raced.error, maxResultBytes) };
+    }
+    if (raced.reason !== TIMEOUT) return { kind: "stopped" };
+    return tool.effect === "external" ? { kind: "unknown" } : timedOut(tool);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function timedOut(tool: Tool): ToolRun {
+  return {
+    kind: "settled",
+    outcome: "timeout",
+    output: {
+      type: "error-text",
+      value: `The tool did not answer within ${tool.timeoutMillis} ms.`,
+    },
+  };
+}

@@ -1,0 +1,82 @@
+// JSON with one spelling per value: keys sorted by UTF-16 code units (RFC 8785's order), no spaces. Digests and idempotency
+// comparisons are over this text, so two clients that send the same object in another key order send the same command.
+
+/** What JSON can hold. */
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | JsonValue[]
+  | { [key: string]: JsonValue };
+
+/** Bounds on a value before it is walked or stored (behaviour reference, rule 1.14). */
+export const JSON_BOUNDS = { maxDepth: 64, maxEntries: 4_096, maxNodes: 65_536 } as const;
+
+/** Why a value cannot be stored as JSON, without any of its content. */
+export type JsonFault =
+  | "not-json"
+  | "not-finite"
+  | "too-deep"
+  | "too-many-entries"
+  | "too-many-nodes";
+
+/**
+ * Checks that `value` is plain JSON inside `JSON_BOUNDS`, iteratively, so that a deep or cyclic value cannot exhaust the stack.
+ * Properties that are `undefined` are allowed in objects, as `JSON.stringify` leaves them out.
+ * @returns the first fault found, or null
+ */
+export function findJsonFault(value: unknown): JsonFault | null {
+  let level: unknown[] = [value];
+  let nodes = 0;
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > JSON_BOUNDS.maxDepth) return "too-deep";
+    const next: unknown[] = [];
+    for (const node of level) {
+      nodes += 1;
+      if (nodes > JSON_BOUNDS.maxNodes) return "too-many-nodes";
+      const fault = pushChildren(node, next);
+      if (fault !== null) return fault;
+    }
+    level = next;
+  }
+  return null;
+}
+
+/** Narrows to `JsonValue` what `findJsonFault` accepts. */
+export function isJsonValue(value: unknown): value is JsonValue {
+  return findJsonFault(value) === null;
+}
+
+/** The canonical text of a JSON value. The value must be inside `JSON_BOUNDS`; `undefined` properties are left out. */
+export function canonicalJson(value: JsonValue): string {
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  const entries: string[] = [];
+  for (const key of Object.keys(value).toSorted(compareCodeUnits)) {
+    const entry = value[key];
+    if (entry !== undefined) entries.push(`${JSON.stringify(key)}:${canonicalJson(entry)}`);
+  }
+  return `{${entries.join(",")}}`;
+}
+
+function pushChildren(node: unknown, into: unknown[]): JsonFault | null {
+  if (node === null || typeof node === "string" || typeof node === "boolean") return null;
+  if (typeof node === "number") return Number.isFinite(node) ? null : "not-finite";
+  if (typeof node !== "object") return "not-json";
+  if (Array.isArray(node)) {
+    if (node.length > JSON_BOUNDS.maxEntries) return "too-many-entries";
+    into.push(...node);
+    return null;
+  }
+  const prototype: unknown = Object.getPrototypeOf(node);
+  if (prototype !== Object.prototype && prototype !== null) return "not-json";
+  const entries = Object.values(node);
+  if (entries.length > JSON_BOUNDS.maxEntries) return "too-many-entries";
+  for (const entry of entries) if (entry !== undefined) into.push(entry);
+  return null;
+}
+
+function compareCodeUnits(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}

@@ -1,0 +1,25 @@
+// An author's zod schema as JSON Schema, converted once when the definition is made.
+import type { JSONSchema7 } from "@ai-sdk/provider";
+import { z } from "zod";
+import { HoldfastError } from "../errors/holdfast-error.ts";
+
+const JsonSchemaSchema = z.custom<JSONSchema7>(
+  (value) => typeof value === "object" && value !== null,
+);
+
+/**
+ * The JSON Schema (draft 7, the dialect of the model interface) of what a caller or a model has to send for `io: "input"`, or gets for
+ * `io: "output"`. Throws `InvalidDefinition` naming `field` when the schema has no JSON form.
+ */
+export function jsonSchemaOf(
+  schema: z.ZodType,
+  io: "input" | "output",
+  field: string,
+): JSONSchema7 {
+  try {
+    const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, target: "draft-7" });
+    return JsonSchemaSchema.parse(rest);
+  } catch (cause) {
+    throw new HoldfastError("InvalidDefinition", `${field} has no JSON Schema form`, { cause });
+  }
+}

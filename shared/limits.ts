@@ -1,0 +1,52 @@
+// Every limit and default of the runtime, with its unit in its name and the source of the number.
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** THR-06. */
+export const MAX_QUEUE_DEPTH = 64;
+/** THR-06. */
+export const MAX_INPUT_BYTES = 256 * KIB;
+/** THR-06: 2 GiB below the platform's 10 GB per object. */
+export const MAX_DATABASE_BYTES = 8 * 1024 * MIB;
+/** The largest HTTP body that is read: one maximal input plus its envelope, with room for JSON escapes. */
+export const MAX_BODY_BYTES = 2 * MIB;
+/** JSON depth of a request body before it is parsed; the JSON bounds of stored values are in canonical-json.ts. */
+export const MAX_BATCH_BYTES = 1_900_000;
+/** The platform stores at most 2 MB in one row, key included (platform limits); one record must fit a row with room to spare. */
+export const MAX_RECORD_BYTES = 1_800_000;
+
+/** RTM-01: one SQL page of records. */
+export const MAX_PAGE_BYTES = 4 * MIB;
+/** RTM-01 and the prompt's window over earlier runs. */
+export const MAX_WINDOW_RECORDS = 1_024;
+/** OBS-01. */
+export const MAX_PAGE_RECORDS = 256;
+/** OBS-01: no wait on an object is longer. */
+export const MAX_WAIT_MILLIS = 60_000;
+/** In-memory waits per object; a caller beyond them is told to come back. */
+export const MAX_WAITERS = 1_024;
+
+/** ALM-02: the platform ends an alarm after 15 minutes. */
+export const EVENT_CEILING_MILLIS = 14 * 60_000;
+/** ALM-02: attempts share this deadline; at it the completed turn is committed and a later alarm resumes the run. */
+export const YIELD_AFTER_MILLIS = 10 * 60_000;
+/** ALM-03. */
+export const ALARM_BACKOFF = { baseMillis: 100, capMillis: 5_000 } as const;
+/** RUN-15: the first retry of a model call comes after half a second to a second. */
+export const MODEL_RETRY_BACKOFF = { baseMillis: 1_000, capMillis: 30_000 } as const;
+/** REC-10: consecutive attempts without a new record before a run is parked. */
+export const MAX_FRUITLESS_ATTEMPTS = 5;
+/** THR-13: how often an object whose schema this code refuses looks again. */
+export const FAULTED_RECHECK_MILLIS = 60 * 60_000;
+/** How often a thread looks again for an agent that this deployment does not have. */
+export const BINDING_RECHECK_MILLIS = 60 * 60_000;
+
+/** RUN-12. */
+export const MAX_FAILURE_MESSAGE_BYTES = 16 * KIB;
+/** The longest author or reason of a control. */
+export const MAX_REASON_CHARACTERS = 2_048;
+/** A batch of decisions (TOOL-10 decides a list; one element until batches are atomic). */
+export const MAX_PROGRESS_BYTES = 4 * KIB;
+/** A turn that declares more calls than this is refused as a model failure: no batch may outgrow a row. */
+export const MAX_CALLS_PER_TURN = 128;

@@ -1,0 +1,54 @@
+// Two projects: pure code in Node, objects in the real runtime. Objects share one isolate with their tests, so that a test holds the
+// clock, the model and the crash points of the objects it drives.
+import { cloudflareTest } from "@cloudflare/vitest-plugin";
+import { defineConfig } from "vitest/config";
+
+const DEV_KEY_SHA256 = "efa09fd8a1c9d99607ea6934a09fd2bc964648a53f0fc3909d95d353830f5ee5";
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: "core",
+          include: ["test/core/**/*.test.ts", "test/architecture/**/*.test.ts"],
+          testTimeout: 60_000,
+        },
+      },
+      {
+        plugins: [
+          cloudflareTest({
+            main: "./test/support/test-worker.ts",
+            remoteBindings: false,
+            miniflare: {
+              compatibilityDate: "2026-11-01",
+              durableObjects: { THREADS: { className: "ThreadObject", useSQLite: true } },
+              bindings: {
+                HOLDFAST_API_KEYS: JSON.stringify([
+                  {
+                    id: "test",
+                    sha256: DEV_KEY_SHA256,
+                    tenant: "dev",
+                    principal: "tester",
+                    permissions: ["admin"],
+                  },
+                ]),
+              },
+            },
+          }),
+        ],
+        test: {
+          name: "objects",
+          include: ["test/{objects,crash,http}/**/*.test.ts"],
+          testTimeout: 60_000,
+          isolate: false,
+          maxWorkers: 1,
+          fileParallelism: false,
+          deps: {
+            optimizer: { ssr: { enabled: true, include: ["zod", "hono", "@ai-sdk/provider"] } },
+          },
+        },
+      },
+    ],
+  },
+});

@@ -1,0 +1,17 @@
+// What the local scripts look at in a prompt.
+import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
+
+/** The text of the newest user message: earlier ones belong to earlier runs. */
+export function lastUserText(prompt: LanguageModelV4Prompt): string {
+  const message = prompt.findLast((candidate) => candidate.role === "user");
+  return message?.content.map((part) => (part.type === "text" ? part.text : "")).join("") ?? "";
+}
+
+/** The tools whose results came since the newest user message, in order. */
+export function toolsAnswered(prompt: LanguageModelV4Prompt): string[] {
+  const from = prompt.findLastIndex((message) => message.role === "user");
+  return prompt
+    .slice(from)
+    .flatMap((message) => (message.role === "tool" ? message.content : []))
+    .flatMap((part) => (part.type === "tool-result" ? [part.toolName] : []));
+}

@@ -1,0 +1,17 @@
+// What the owner of a deployment edits: the agents, and the classes that Cloudflare binds to.
+import { opsAssistant } from "./agents/ops-assistant.ts";
+import { opsAssistantScript } from "./agents/ops-assistant.local.ts";
+import { travelPlanner } from "./agents/travel-planner.ts";
+import { travelPlannerScript } from "./agents/travel-planner.local.ts";
+import { holdfast } from "./holdfast.ts";
+
+const deployment = holdfast({
+  agents: [travelPlanner, opsAssistant],
+  models: {
+    "local/travel-planner": travelPlannerScript,
+    "local/ops-assistant": opsAssistantScript,
+  },
+});
+
+export class ThreadObject extends deployment.ThreadObject {}
+export default deployment.worker;

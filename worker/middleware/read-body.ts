@@ -1,0 +1,62 @@
+// A request's JSON body: its size is bounded before it is read, its depth before it is walked, its shape by a schema.
+import type { Context } from "hono";
+import type { z } from "zod";
+import { findJsonFault } from "../../shared/canonical-json.ts";
+import { HoldfastError, schemaFaultsOf } from "../../shared/errors/holdfast-error.ts";
+import { MAX_BODY_BYTES } from "../../shared/limits.ts";
+import type { AppEnv } from "../app-env.ts";
+
+/** The decoded body. Throws `UnsupportedMediaType`, `BodyTooLarge`, or `MalformedRequest` with JSON Pointers. */
+export async function readBody<Schema extends z.ZodType>(
+  context: Context<AppEnv>,
+  schema: Schema,
+): Promise<z.output<Schema>> {
+  const value = parseJson(await readBounded(context));
+  const fault = findJsonFault(value);
+  if (fault !== null) {
+    throw new HoldfastError("MalformedRequest", `The body's JSON is out of bounds: ${fault}.`);
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new HoldfastError("MalformedRequest", "The body does not have the shape of this request.", {
+    errors: schemaFaultsOf(parsed.error),
+  });
+}
+
+async function readBounded(context: Context<AppEnv>): Promise<string> {
+  const type = context.req.header("content-type") ?? "";
+  if (!/^application\/json\s*(;|$)/i.test(type)) {
+    throw new HoldfastError("UnsupportedMediaType", "Send the body as application/json.");
+  }
+  const declared = Number(context.req.header("content-length") ?? 0);
+  if (declared > MAX_BODY_BYTES) throw tooLarge();
+  const { body } = context.req.raw;
+  if (body === null) return "";
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  let bytes = 0;
+  let text = "";
+  try {
+    for await (const chunk of body) {
+      bytes += chunk.byteLength;
+      if (bytes > MAX_BODY_BYTES) throw tooLarge();
+      text += decoder.decode(chunk, { stream: true });
+    }
+    return text + decoder.decode();
+  } catch (error) {
+    if (error instanceof HoldfastError) throw error;
+    throw new HoldfastError("MalformedRequest", "The body is not UTF-8 text.", { cause: error });
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch (cause) {
+    throw new HoldfastError("MalformedRequest", "The body is not JSON.", { cause });
+  }
+}
+
+function tooLarge(): HoldfastError {
+  return new HoldfastError("BodyTooLarge", `A body is at most ${MAX_BODY_BYTES} bytes.`);
+}
