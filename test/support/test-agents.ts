@@ -1,0 +1,179 @@
+// Agents and tools of the tests: every tool counts its executions in the world, and behaves as its arguments ask.
+import { z } from "zod";
+import { defineAgent, defineTool, type Tool, type ToolContext } from "../../shared/define/index.ts";
+import type { Effect } from "../../shared/wire/records.ts";
+import { ScriptedInputSchema } from "./scripted-model.ts";
+import { world } from "./world.ts";
+
+const ToolInputSchema = z.object({
+  behave: z
+    .enum([
+      "answer",
+      "throw",
+      "imitate",
+      "hostile",
+      "wrong-shape",
+      "huge",
+      "gate",
+      "deaf-gate",
+      "honour-signal",
+      "progress",
+    ])
+    .default("answer"),
+  gate: z.string().default("tool"),
+  value: z.string().default("done"),
+});
+
+async function behave(
+  input: z.infer<typeof ToolInputSchema>,
+  { idempotencyKey, signal, progress, log }: ToolContext,
+): Promise<{ value: string }> {
+  world.countExecution(idempotencyKey);
+  switch (input.behave) {
+    case "answer":
+      return { value: input.value };
+    case "throw":
+      throw new Error("the service said no");
+    case "imitate":
+      throw {
+        name: "HoldfastError",
+        code: "OwnershipLost",
+        _tag: "AgentApprovalPending",
+        kind: "stopped",
+      };
+    case "hostile":
+      throw new Proxy(
+        {},
+        {
+          get: () => {
+            throw new Error("trap");
+          },
+          getPrototypeOf: () => {
+            throw new Error("trap");
+          },
+        },
+      );
+    case "wrong-shape": {
+      const wrong: { value: string } = JSON.parse('{"value": 42}');
+      return wrong;
+    }
+    case "huge":
+      return { value: "x".repeat(5 * 1024 * 1024) };
+    case "gate":
+      await Promise.race([world.passGate(input.gate), aborted(signal)]);
+      return { value: input.value };
+    case "deaf-gate":
+      await world.passGate(input.gate);
+      return { value: input.value };
+    case "honour-signal":
+      await aborted(signal);
+      throw new Error("gave up");
+    case "progress":
+      progress({ done: 1, of: 2 });
+      log.info("half way", { done: 1 });
+      await world.passGate(input.gate);
+      return { value: input.value };
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(new Error("aborted"));
+    signal.addEventListener("abort", () => reject(new Error("aborted")));
+  });
+}
+
+function stub(name: string, effect: Effect, more: { approval?: true; fast?: true } = {}): Tool {
+  return defineTool({
+    name,
+    revision: 1,
+    description: `A ${effect} tool of the tests.`,
+    input: ToolInputSchema,
+    output: z.object({ value: z.string() }),
+    effect,
+    timeout: more.fast === true ? "30 milliseconds" : "60 seconds",
+    ...(more.approval === true ? { needsApproval: true as const } : {}),
+    execute: behave,
+  });
+}
+
+export const tools = {
+  look: stub("look", "read"),
+  bump: stub("bump", "idempotent"),
+  act: stub("act", "external"),
+  guarded: stub("guarded", "external", { approval: true }),
+  hastyLook: stub("hasty_look", "read", { fast: true }),
+  hastyBump: stub("hasty_bump", "idempotent", { fast: true }),
+  hastyAct: stub("hasty_act", "external", { fast: true }),
+};
+
+const common = {
+  revision: 1,
+  description: "An agent of the tests.",
+  input: ScriptedInputSchema,
+  instructions: "Follow the plan.",
+  model: "test/scripted",
+  tools,
+} as const;
+
+/** Answers with text. */
+export const plainAgent = defineAgent({
+  ...common,
+  id: "plain",
+  policy: { maxDuration: "2 hours", modelIdleTimeout: "50 milliseconds" },
+});
+
+/** Answers with JSON of a schema. */
+export const structuredAgent = defineAgent({
+  ...common,
+  id: "structured",
+  output: z.object({ answer: z.string() }),
+  policy: { maxDuration: "2 hours" },
+});
+
+/** Small limits that end softly. */
+export const frugalAgent = defineAgent({
+  ...common,
+  id: "frugal",
+  policy: { maxDuration: "2 hours", maxTurns: 2, maxToolCalls: 2, tokenBudget: 100 },
+});
+
+/** The same limits, ending hard. */
+export const strictAgent = defineAgent({
+  ...common,
+  id: "strict",
+  policy: {
+    maxDuration: "2 hours",
+    maxTurns: 2,
+    maxToolCalls: 2,
+    tokenBudget: 100,
+    onExhaustion: "fail",
+  },
+});
+
+/** Runs for as long as one would notice: its deadline is real time. */
+export const hastyAgent = defineAgent({
+  ...common,
+  tools: { ...tools },
+  id: "hasty",
+  policy: { maxDuration: "80 milliseconds" },
+});
+
+/** Its instructions throw for an input that says so. */
+export const brokenAgent = defineAgent({
+  ...common,
+  id: "broken",
+  instructions: ({ note }) => {
+    if (note === "throw") throw new Error("secret of the author's code");
+    return `Follow the plan. ${note ?? ""}`;
+  },
+  policy: { maxDuration: "2 hours" },
+});
+
+/** Names a model that the deployment does not have. */
+export const unmodelledAgent = defineAgent({
+  ...common,
+  id: "unmodelled",
+  model: "acme/huge",
+  policy: { maxDuration: "2 hours" },
+});

@@ -1,0 +1,37 @@
+// The Worker under test: the real factory with the tests' agents and the tests' world.
+import { holdfast } from "../../worker/holdfast.ts";
+import { scriptedModel } from "./scripted-model.ts";
+import {
+  brokenAgent,
+  frugalAgent,
+  hastyAgent,
+  plainAgent,
+  strictAgent,
+  structuredAgent,
+  unmodelledAgent,
+} from "./test-agents.ts";
+import { testOptions } from "./test-options.ts";
+import { world } from "./world.ts";
+
+const deployment = holdfast(
+  {
+    agents: [
+      plainAgent,
+      structuredAgent,
+      frugalAgent,
+      strictAgent,
+      hastyAgent,
+      brokenAgent,
+      unmodelledAgent,
+    ],
+    models: { "test/scripted": { create: () => scriptedModel } },
+    toolAuthorization: (request) => testOptions.authorize(request),
+    get limits() {
+      return testOptions.limits;
+    },
+  },
+  world.ports,
+);
+
+export class ThreadObject extends deployment.ThreadObject {}
+export default deployment.worker;

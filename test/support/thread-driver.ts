@@ -1,0 +1,303 @@
+// Drives one thread object of the tests: submits, decides, fires its alarm by hand, crashes and reads it. Every driver has a thread of its
+// own, as the files of a run share one storage.
+import {
+  abortAllDurableObjects,
+  env,
+  evictDurableObject,
+  runDurableObjectAlarm,
+  runInDurableObject,
+} from "cloudflare:test";
+import { canonicalJson, type JsonValue } from "../../shared/canonical-json.ts";
+import { unwrap } from "../../shared/wire/rpc.ts";
+import type { Explanation } from "../../shared/wire/explain.ts";
+import type { Decision, Operation } from "../../shared/wire/operations.ts";
+import { ThreadRecordSchema, type ThreadRecord } from "../../shared/wire/records.ts";
+import type { Settlement } from "../../shared/wire/settlement.ts";
+import type { AbortResult, SubmissionView, SubmitResult } from "../../shared/wire/submission.ts";
+import type { ThreadNamespace } from "../../durable-objects/clients/thread-client.ts";
+import { vi } from "vitest";
+import { z } from "zod";
+import type { PlannedTurn } from "./scripted-model.ts";
+import { world } from "./world.ts";
+
+// Both are the binding: as the runtime uses it, and as the test runtime drives it.
+const namespace = z.custom<ThreadNamespace>().parse(env.THREADS);
+const objects = z.custom<DurableObjectNamespace>().parse(env.THREADS);
+let threads = 0;
+
+function toJson(value: unknown): JsonValue {
+  const copy: JsonValue = JSON.parse(JSON.stringify(value));
+  return copy;
+}
+
+/** What the log and ledger of an object hold, read past its own code. */
+export interface Dump {
+  readonly records: readonly ThreadRecord[];
+  readonly batches: readonly BatchRow[];
+  readonly submissions: readonly SubmissionRow[];
+  readonly thread: ThreadColumns | null;
+  readonly due: { readonly dueAt: number | null; readonly reason: string } | null;
+  readonly alarm: number | null;
+}
+
+export interface BatchRow {
+  readonly first: number;
+  readonly last: number;
+  readonly run: number;
+  readonly epoch: number | null;
+  readonly digest: string;
+  readonly records: string;
+}
+
+export interface SubmissionRow {
+  readonly submissionId: string;
+  readonly principal: string;
+  readonly scopedKey: string;
+  readonly outcome: string | null;
+  readonly wait: string | null;
+  readonly settledSequence: number | null;
+}
+
+export interface ThreadColumns {
+  readonly epoch: number;
+  readonly charge: number;
+  readonly claimedRun: number | null;
+}
+
+export class ThreadDriver {
+  readonly threadId: string;
+  readonly name: string;
+  #keys = 0;
+
+  constructor(label = "thread") {
+    threads += 1;
+    this.threadId = `${label}-${threads}`;
+    this.name = canonicalJson(["dev", this.threadId]);
+  }
+
+  get #address() {
+    return { threadId: this.threadId, principal: "tester" };
+  }
+
+  /** A fresh stub: one from before a crash stays broken. */
+  get stub() {
+    return namespace.getByName(this.name);
+  }
+
+  async submit(
+    plan: readonly PlannedTurn[],
+    options: { agent?: string; key?: string; principal?: string; note?: string } = {},
+  ): Promise<SubmitResult> {
+    const idempotencyKey = options.key ?? `key-${(this.#keys += 1)}`;
+    const input = toJson({ plan, note: options.note });
+    return unwrap(
+      await this.stub.submit({
+        ...this.#address,
+        principal: options.principal ?? "tester",
+        idempotencyKey,
+        request: { agent: options.agent ?? "plain", input },
+      }),
+    );
+  }
+
+  /** Submits and waits until it is settled; the run starts at once, so no alarm is needed. */
+  async run(
+    plan: readonly PlannedTurn[],
+    options: { agent?: string; key?: string; note?: string } = {},
+  ): Promise<Settlement> {
+    const { receipt } = await this.submit(plan, options);
+    return this.settlement(receipt.submissionId);
+  }
+
+  async settlement(submissionId: string): Promise<Settlement> {
+    const settlement = unwrap(
+      await this.stub.awaitSettlementRecord({
+        ...this.#address,
+        submissionId,
+        timeoutMillis: 10_000,
+      }),
+    );
+    if (settlement === null) {
+      throw new Error(`not settled: ${JSON.stringify(await this.explain())}`);
+    }
+    return settlement;
+  }
+
+  async submission(submissionId: string): Promise<SubmissionView> {
+    return unwrap(await this.stub.getSubmission({ ...this.#address, submissionId }));
+  }
+
+  /** Waits until the log holds a record past `after` that fits. Woken by commits, never by time. */
+  async recordThat(fits: (record: ThreadRecord) => boolean): Promise<ThreadRecord> {
+    for (let after = 0; ;) {
+      const records = await this.records();
+      const found = records.find(fits);
+      if (found !== undefined) return found;
+      after = records.at(-1)?.sequence ?? 0;
+      const { tail } = unwrap(
+        await this.stub.awaitProgress({ ...this.#address, after, timeoutMillis: 10_000 }),
+      );
+      if (tail === after) throw new Error("no such record came");
+    }
+  }
+
+  /** Waits until the submission waits for `reason`: its park commits after the record that caused it. */
+  async waitingFor(submissionId: string, reason: string): Promise<SubmissionView> {
+    for (;;) {
+      const view = await this.submission(submissionId);
+      if (view.wait?.reason === reason) return view;
+      if (view.state === "settled") throw new Error(`settled: ${JSON.stringify(view.settlement)}`);
+      await this.quiet();
+    }
+  }
+
+  /** Waits for the pass that runs, if one does. */
+  async quiet(): Promise<void> {
+    await runInDurableObject(this.#object, (instance) =>
+      "alarm" in instance && typeof instance.alarm === "function" ? instance.alarm() : undefined,
+    );
+  }
+
+  async operations(): Promise<Operation[]> {
+    return unwrap(await this.stub.listOperations(this.#address)).operations;
+  }
+
+  async decide(
+    operationId: string,
+    decision: Decision["decision"],
+    more: Partial<Decision> = {},
+  ): Promise<"applied" | "replayed" | undefined> {
+    const made: Decision = { operationId, decision, reason: "as tested", ...more };
+    const { results } = unwrap(
+      await this.stub.decideOperations({ ...this.#address, request: { decisions: [made] } }),
+    );
+    return results[0]?.status;
+  }
+
+  async abort(submissionId: string): Promise<AbortResult> {
+    return unwrap(await this.stub.abort({ ...this.#address, submissionId, request: {} }));
+  }
+
+  async retry(target: string): Promise<"resumed" | "not-parked"> {
+    const request = { action: "retry" as const, target, reason: "as tested" };
+    return unwrap(await this.stub.retry({ ...this.#address, request })).effect;
+  }
+
+  async explain(): Promise<Explanation> {
+    return unwrap(await this.stub.explain(this.#address));
+  }
+
+  async records(): Promise<ThreadRecord[]> {
+    const records: ThreadRecord[] = [];
+    for (let after = 0; ;) {
+      const page = unwrap(await this.stub.readPage({ ...this.#address, page: { after } }));
+      records.push(...page.records);
+      if (page.next >= page.tail) return records;
+      after = page.next;
+    }
+  }
+
+  /** Fires the alarm now, whatever its time; false when none was armed. */
+  async fireAlarm(): Promise<boolean> {
+    return runDurableObjectAlarm(this.#object);
+  }
+
+  /** Moves the clock to each armed alarm and fires it, until none is armed or `maxAlarms` fired. */
+  async runAlarms(maxAlarms = 20): Promise<number> {
+    for (let fired = 0; fired < maxAlarms; fired += 1) {
+      const at = await runInDurableObject(this.#object, (_instance, state) =>
+        state.storage.getAlarm(),
+      );
+      if (at === null) return fired;
+      world.advanceTo(at);
+      await this.fireAlarm();
+    }
+    return maxAlarms;
+  }
+
+  /** Moves the clock to the armed alarm, fires it, and returns its time; null when none is armed. */
+  async alarmAt(): Promise<number | null> {
+    return runInDurableObject(this.#object, (_instance, state) => state.storage.getAlarm());
+  }
+
+  /** Storage stays, memory goes: between passes, in order. */
+  async evict(): Promise<void> {
+    await evictDurableObject(this.#object);
+  }
+
+  /** Resolves when a handler or the model waits at the gate. */
+  async arrival(gate: string): Promise<void> {
+    await vi.waitUntil(() => world.hasArrivedAt(gate), { timeout: 10_000, interval: 2 });
+  }
+
+  /** Opens a gate inside the object. */
+  async openGate(...gates: string[]): Promise<void> {
+    await runInDurableObject(this.#object, () => {
+      for (const gate of gates) world.openGate(gate);
+    });
+  }
+
+  /** Every object dies where it stands. */
+  async crash(): Promise<void> {
+    await abortAllDurableObjects();
+  }
+
+  async inObject<T>(run: (storage: DurableObjectStorage) => T | Promise<T>): Promise<T> {
+    return runInDurableObject(this.#object, (_instance, state) => run(state.storage));
+  }
+
+  async dump(): Promise<Dump> {
+    return this.inObject(async (storage) => {
+      const has = storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'batches'").toArray();
+      if (has.length === 0) {
+        const alarm = await storage.getAlarm();
+        return { records: [], batches: [], submissions: [], thread: null, due: null, alarm };
+      }
+      const batches = storage.sql
+        .exec<{
+          first: number;
+          last: number;
+          run: number;
+          epoch: number | null;
+          digest: string;
+          records: string;
+        }>(
+          "SELECT position % 4294967296 AS first, last, run, epoch, digest, records FROM batches ORDER BY position",
+        )
+        .toArray();
+      return {
+        batches,
+        records: batches.flatMap((batch) =>
+          z.array(ThreadRecordSchema).parse(JSON.parse(batch.records)),
+        ),
+        submissions: storage.sql
+          .exec<{
+            submissionId: string;
+            principal: string;
+            scopedKey: string;
+            outcome: string | null;
+            wait: string | null;
+            settledSequence: number | null;
+          }>(
+            "SELECT submissionId, principal, scopedKey, outcome, wait, settledSequence FROM submissions ORDER BY position",
+          )
+          .toArray(),
+        thread:
+          storage.sql
+            .exec<{ epoch: number; charge: number; claimedRun: number | null }>(
+              "SELECT epoch, charge, claimedRun FROM threads",
+            )
+            .toArray()[0] ?? null,
+        due:
+          storage.sql
+            .exec<{ dueAt: number | null; reason: string }>("SELECT dueAt, reason FROM due_queue")
+            .toArray()[0] ?? null,
+        alarm: await storage.getAlarm(),
+      };
+    });
+  }
+
+  get #object() {
+    return objects.getByName(this.name);
+  }
+}
