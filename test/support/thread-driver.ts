@@ -9,6 +9,7 @@ import {
 } from "cloudflare:test";
 import { canonicalJson, type JsonValue } from "../../shared/canonical-json.ts";
 import { unwrap } from "../../shared/wire/rpc.ts";
+import type { ExpectedDefinitions } from "../../shared/wire/agent.ts";
 import type { Explanation } from "../../shared/wire/explain.ts";
 import type { Decision, Operation } from "../../shared/wire/operations.ts";
 import { ThreadRecordSchema, type ThreadRecord } from "../../shared/wire/records.ts";
@@ -88,16 +89,30 @@ export class ThreadDriver {
     plan: readonly PlannedTurn[],
     options: { agent?: string; key?: string; principal?: string; note?: string } = {},
   ): Promise<SubmitResult> {
-    const idempotencyKey = options.key ?? `key-${(this.#keys += 1)}`;
     const input = toJson({ plan, note: options.note });
+    return this.submitRaw({ agent: options.agent ?? "plain", input }, options);
+  }
+
+  /** Submits a request as it is. */
+  async submitRaw(
+    request: { agent: string; input: unknown; expectDefinitions?: ExpectedDefinitions },
+    options: { key?: string; principal?: string } = {},
+  ): Promise<SubmitResult> {
     return unwrap(
       await this.stub.submit({
         ...this.#address,
         principal: options.principal ?? "tester",
-        idempotencyKey,
-        request: { agent: options.agent ?? "plain", input },
+        idempotencyKey: options.key ?? `key-${(this.#keys += 1)}`,
+        request: { ...request, input: toJson(request.input) },
       }),
     );
+  }
+
+  /** Opens the gate that a run waits at, then waits for its settlement. */
+  async settlementAfter(gate: string, submissionId: string): Promise<Settlement> {
+    await this.arrival(gate);
+    await this.openGate(gate);
+    return this.settlement(submissionId);
   }
 
   /** Submits and waits until it is settled; the run starts at once, so no alarm is needed. */
@@ -237,9 +252,11 @@ export class ThreadDriver {
     });
   }
 
-  /** Every object dies where it stands. */
+  /** Every object dies where it stands; what was committed before is on the disk. */
   async crash(): Promise<void> {
+    await this.inObject((storage) => storage.sync());
     await abortAllDurableObjects();
+    world.forgetGates();
   }
 
   async inObject<T>(run: (storage: DurableObjectStorage) => T | Promise<T>): Promise<T> {

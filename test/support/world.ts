@@ -112,10 +112,10 @@ export class World {
     gate.resolve();
   }
 
-  /** Forgets a gate, so that a second attempt waits anew. */
-  closeGate(name: string): void {
-    this.#gates.delete(name);
-    this.#arrived.delete(name);
+  /** Forgets all gates, as after a crash: whoever waited is gone, and a later attempt waits anew. */
+  forgetGates(): void {
+    this.#gates.clear();
+    this.#arrived.clear();
   }
 
   /** Counters that a whole run of the suite must have moved: points that no test reached. */
