@@ -22,7 +22,10 @@ export default defineConfig({
             remoteBindings: false,
             miniflare: {
               compatibilityDate: "2026-11-01",
-              durableObjects: { THREADS: { className: "ThreadObject", useSQLite: true } },
+              durableObjects: {
+                THREADS: { className: "ThreadObject", useSQLite: true },
+                OUTSIDE: { className: "OutsideObject", useSQLite: true },
+              },
               bindings: {
                 HOLDFAST_API_KEYS: JSON.stringify([
                   {

@@ -1,7 +1,8 @@
 // Sizes in UTF-8 bytes, and cuts that never split a code point.
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+// A leading U+FEFF is text like any other.
+const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
 /** The UTF-8 length of `text` in bytes. A lone surrogate counts as the three bytes of U+FFFD. */
 export function utf8Length(text: string): number {

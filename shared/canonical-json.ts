@@ -1,6 +1,8 @@
 // JSON with one spelling per value: keys sorted by UTF-16 code units (RFC 8785's order), no spaces. Digests and idempotency
 // comparisons are over this text, so two clients that send the same object in another key order send the same command.
 
+import { z } from "zod";
+
 /** What JSON can hold. */
 export type JsonValue =
   | null
@@ -13,10 +15,14 @@ export type JsonValue =
 /** Bounds on a value before it is walked or stored (behaviour reference, rule 1.14). */
 export const JSON_BOUNDS = { maxDepth: 64, maxEntries: 4_096, maxNodes: 65_536 } as const;
 
+/** Levels that an envelope may put around a stored value. */
+const ENVELOPE_LEVELS = 4;
+
 /** Why a value cannot be stored as JSON, without any of its content. */
 export type JsonFault =
   | "not-json"
   | "not-finite"
+  | "reserved-key"
   | "too-deep"
   | "too-many-entries"
   | "too-many-nodes";
@@ -27,10 +33,19 @@ export type JsonFault =
  * @returns the first fault found, or null
  */
 export function findJsonFault(value: unknown): JsonFault | null {
+  return findFault(value, JSON_BOUNDS.maxDepth);
+}
+
+/** The same for a request that holds stored values a few levels down. */
+export function findRequestFault(value: unknown): JsonFault | null {
+  return findFault(value, JSON_BOUNDS.maxDepth + ENVELOPE_LEVELS);
+}
+
+function findFault(value: unknown, maxDepth: number): JsonFault | null {
   let level: unknown[] = [value];
   let nodes = 0;
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > JSON_BOUNDS.maxDepth) return "too-deep";
+    if (depth > maxDepth) return "too-deep";
     const next: unknown[] = [];
     for (const node of level) {
       nodes += 1;
@@ -43,10 +58,33 @@ export function findJsonFault(value: unknown): JsonFault | null {
   return null;
 }
 
+/** What is wrong with `what`, and what would be right. */
+export function renderJsonFault(what: string, fault: JsonFault): string {
+  const { maxDepth, maxEntries, maxNodes } = JSON_BOUNDS;
+  switch (fault) {
+    case "not-json":
+    case "not-finite":
+      return `${what} holds a value that JSON cannot.`;
+    case "reserved-key":
+      return `${what} holds the key __proto__, which is not accepted. Rename it.`;
+    case "too-deep":
+      return `${what} is nested too deep: at most ${maxDepth} levels.`;
+    case "too-many-entries":
+      return `${what} has too large a list or object: at most ${maxEntries} entries each.`;
+    case "too-many-nodes":
+      return `${what} has too many values: at most ${maxNodes}.`;
+  }
+}
+
 /** Narrows to `JsonValue` what `findJsonFault` accepts. */
 export function isJsonValue(value: unknown): value is JsonValue {
   return findJsonFault(value) === null;
 }
+
+/** A stored JSON value in a request. Iterative, unlike zod's own, and it keeps the value as it was sent. */
+export const JsonValueSchema = z.custom<JsonValue>(isJsonValue, {
+  error: (issue) => renderJsonFault("The value", findJsonFault(issue.input) ?? "not-json"),
+});
 
 /** The canonical text of a JSON value. The value must be inside `JSON_BOUNDS`; `undefined` properties are left out. */
 export function canonicalJson(value: JsonValue): string {
@@ -71,6 +109,8 @@ function pushChildren(node: unknown, into: unknown[]): JsonFault | null {
   }
   const prototype: unknown = Object.getPrototypeOf(node);
   if (prototype !== Object.prototype && prototype !== null) return "not-json";
+  // Libraries drop or follow this key; a value that has it would not be stored as it was sent.
+  if (Object.hasOwn(node, "__proto__")) return "reserved-key";
   const entries = Object.values(node);
   if (entries.length > JSON_BOUNDS.maxEntries) return "too-many-entries";
   for (const entry of entries) if (entry !== undefined) into.push(entry);

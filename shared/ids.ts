@@ -2,8 +2,9 @@
 import { z } from "zod";
 
 /** THR-12. */
-export const ThreadIdSchema = z.string().regex(/^[A-Za-z0-9._~:-]{1,128}$/, {
-  message: "a thread id is 1 to 128 characters of A-Z a-z 0-9 . _ ~ : -",
+export const ThreadIdSchema = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._~:-]{1,128}$/, {
+  // "." and ".." alone are path segments that a URL loses.
+  message: "a thread id is 1 to 128 characters of A-Z a-z 0-9 . _ ~ : - and not . or .. alone",
 });
 
 /** THR-12: agent and submission ids, idempotency keys. */

@@ -13,7 +13,10 @@ export function createApp(): Hono<AppEnv> {
   app.onError(renderProblem);
   app.notFound((context) =>
     renderProblem(
-      new HoldfastError("RouteNotFound", "No route has this method and path."),
+      new HoldfastError(
+        "RouteNotFound",
+        "No route has this method and path. The README lists the routes.",
+      ),
       context,
     ),
   );

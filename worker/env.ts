@@ -1,7 +1,9 @@
 // The Worker's bindings and variables, parsed once per isolate: a wrong one is said at the first request, by name.
 import { z } from "zod";
+import { HoldfastError, schemaFaultsOf } from "../shared/errors/holdfast-error.ts";
 import { PrincipalSchema } from "../shared/ids.ts";
 import type { ThreadNamespace } from "../durable-objects/clients/thread-client.ts";
+import { logEvent } from "../durable-objects/platform/log.ts";
 import { PermissionSchema } from "./auth/permissions.ts";
 
 const ApiKeySchema = z.strictObject({
@@ -36,11 +38,21 @@ export type WorkerEnv = z.infer<typeof EnvSchema>;
 
 const parsed = new WeakMap<object, WorkerEnv>();
 
-/** Throws a ZodError that names the variable, never its value. */
+/** Throws `Unavailable` that names the variable, never its value: the deployment's owner has to mend it. */
 export function parseEnv(env: object): WorkerEnv {
   const known = parsed.get(env);
   if (known !== undefined) return known;
-  const value = EnvSchema.parse(env);
-  parsed.set(env, value);
-  return value;
+  const result = EnvSchema.safeParse(env);
+  if (!result.success) {
+    const faults = schemaFaultsOf(result.error).map(
+      ({ pointer, message }) => `${pointer}: ${message}`,
+    );
+    logEvent("error", "configuration-invalid", { faults });
+    throw new HoldfastError(
+      "Unavailable",
+      `The deployment is not configured: ${faults.join("; ")}. Set it in .dev.vars or with wrangler secret put.`,
+    );
+  }
+  parsed.set(env, result.data);
+  return result.data;
 }

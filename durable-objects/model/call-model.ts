@@ -66,6 +66,9 @@ async function readCall(
       if (error !== null) return failed(classifyModelError(error.error), reduction);
       reducePart(reduction, read.value.value);
     }
+  } catch (error) {
+    // A part that is not what the interface promises.
+    return failed(classifyModelError(error), reduction);
   } finally {
     // The stream may be broken already; letting go of it cannot fail the call.
     void reader.cancel().catch(() => undefined);

@@ -108,7 +108,8 @@ export function endReduction(reduction: StreamReduction): ModelResponse | null {
     const isRepeated = ids.has(part.toolCallId);
     if (isMalformed) callFaults.push({ index, fault: "malformed-arguments" });
     else if (isRepeated) callFaults.push({ index, fault: "repeated-call-id" });
-    const toolCallId = isRepeated ? `${part.toolCallId}#${index}` : part.toolCallId;
+    let toolCallId = part.toolCallId;
+    for (let copy = 2; ids.has(toolCallId); copy += 1) toolCallId = `${part.toolCallId}#${copy}`;
     ids.add(toolCallId);
     content.push({ ...part, toolCallId });
     index += 1;
@@ -178,12 +179,12 @@ function isObject(value: unknown): value is { [key: string]: JsonValue } {
   return typeof value === "object" && value !== null && !Array.isArray(value) && isJsonValue(value);
 }
 
-/** The arguments as JSON, or null. Providers send nothing for a call without arguments. */
+/** The arguments as a JSON object, or null. Providers send nothing for a call without arguments. */
 function parseArguments(input: string): JsonValue | null {
   if (input.trim() === "") return {};
   try {
     const value: unknown = JSON.parse(input);
-    return value !== null && isJsonValue(value) ? value : null;
+    return isObject(value) ? value : null;
   } catch {
     // Not JSON: the call is kept as a faulty one, and the model reads why it did not run.
     return null;

@@ -18,7 +18,7 @@ export function sampleJson(schema: JSONSchema7Definition | undefined, text: stri
         sampleJson(Array.isArray(schema.items) ? schema.items[0] : schema.items, text),
       );
     case "string":
-      return text.padEnd(schema.minLength ?? 0, ".").slice(0, schema.maxLength ?? text.length);
+      return text.padEnd(schema.minLength ?? 0, ".").slice(0, schema.maxLength);
     case "integer":
     case "number":
       return schema.minimum ?? (schema.exclusiveMinimum ?? -1) + 1;

@@ -1,5 +1,6 @@
 // The only wrapper around an object's RPC methods: checks the request, runs the handler, and turns every outcome into data.
 import type { z } from "zod";
+import { findRequestFault, renderJsonFault } from "../../shared/canonical-json.ts";
 import { HoldfastError, schemaFaultsOf } from "../../shared/errors/holdfast-error.ts";
 import type { RpcResult } from "../../shared/wire/rpc.ts";
 import { errorName, logEvent } from "./log.ts";
@@ -11,15 +12,8 @@ export async function serveRpc<Schema extends z.ZodType, Value>(
   request: unknown,
   handle: (request: z.output<Schema>) => Value | Promise<Value>,
 ): Promise<RpcResult<Value>> {
-  const parsed = schema.safeParse(request);
-  if (!parsed.success) {
-    const error = new HoldfastError("MalformedRequest", `The request of ${method} is malformed.`, {
-      errors: schemaFaultsOf(parsed.error),
-    });
-    return { ok: false, error: error.toWire() };
-  }
   try {
-    return { ok: true, value: await handle(parsed.data) };
+    return { ok: true, value: await handle(decodeRequest(method, schema, request)) };
   } catch (error) {
     if (error instanceof HoldfastError) return { ok: false, error: error.toWire() };
     logEvent("error", "rpc-defect", { method, error: errorName(error) });
@@ -28,4 +22,21 @@ export async function serveRpc<Schema extends z.ZodType, Value>(
     });
     return { ok: false, error: defect.toWire() };
   }
+}
+
+/** Depth and width are bounded before a schema walks the value, as it does so recursively. */
+function decodeRequest<Schema extends z.ZodType>(
+  method: string,
+  schema: Schema,
+  request: unknown,
+): z.output<Schema> {
+  const fault = findRequestFault(request);
+  if (fault !== null) {
+    throw new HoldfastError("MalformedRequest", renderJsonFault(`The request of ${method}`, fault));
+  }
+  const parsed = schema.safeParse(request);
+  if (parsed.success) return parsed.data;
+  throw new HoldfastError("MalformedRequest", `The request of ${method} is malformed.`, {
+    errors: schemaFaultsOf(parsed.error),
+  });
 }

@@ -44,7 +44,11 @@ export class ThreadServices {
     this.#ports = ports;
     this.#failpoints = ports.failpoints(ctx);
     this.#slot = new AlarmSlot(ctx.storage);
-    this.#abortObject = (reason) => ctx.abort(reason);
+    // What was committed before is flushed first: an abort drops whatever is not on the disk yet.
+    this.#abortObject = (reason) => {
+      const flushed = ctx.storage.sync().catch(() => undefined);
+      ctx.waitUntil(flushed.then(() => ctx.abort(reason)));
+    };
     const registry = new AgentRegistry(options.agents, options.models ?? {}, env);
     const deploymentId = deploymentIdOf(env);
     this.#makeCore = (threadId) => {
@@ -68,7 +72,7 @@ export class ThreadServices {
         limits: { ...DEFAULT_THREAD_LIMITS, ...options.limits },
       });
     };
-    this.#schema = openSchema(this.#database, migrations, ports.clock.now());
+    this.#schema = { kind: "empty" };
     this.#wake();
   }
 
@@ -87,6 +91,8 @@ export class ThreadServices {
     threadId: string,
     principal: string,
   ): { core: ThreadCore; createTables: (() => void) | null } {
+    // An admission that broke off after its commit left the tables behind, and this instance without them in memory.
+    if (this.#core === null) this.#wake();
     this.#refuseFaulted();
     if (this.#core !== null) return { core: this.open(threadId), createTables: null };
     const core = this.#makeCore(threadId);
@@ -130,7 +136,9 @@ export class ThreadServices {
     });
   }
 
+  /** Takes up what storage holds. */
   #wake(): void {
+    this.#schema = openSchema(this.#database, migrations, this.#ports.clock.now());
     if (this.#schema.kind === "refused") return this.#rearmFaulted();
     if (this.#schema.kind === "empty") return;
     const row = new ThreadRowStore(this.#database, THREAD_NUMBER).read();

@@ -66,8 +66,12 @@ function failure(message: string, maxBytes: number): ToolAnswer {
 function messageOf(error: unknown): string {
   try {
     if (typeof error === "string") return utf8Prefix(error, MAX_FAILURE_MESSAGE_BYTES);
-    if (error instanceof Error && typeof error.message === "string" && error.message !== "") {
-      return utf8Prefix(error.message, MAX_FAILURE_MESSAGE_BYTES);
+    if (error instanceof Error) {
+      // Read once: a getter may answer differently each time.
+      const message: unknown = error.message;
+      if (typeof message === "string" && message !== "") {
+        return utf8Prefix(message, MAX_FAILURE_MESSAGE_BYTES);
+      }
     }
   } catch {
     // A hostile getter or proxy: there is nothing to say about it.

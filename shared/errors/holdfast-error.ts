@@ -71,9 +71,14 @@ export class HoldfastError extends Error {
 /** The faults of a zod error as JSON Pointers below `base`; messages name types and bounds, never the offending value. */
 export function schemaFaultsOf(error: z.ZodError, base = ""): SchemaFault[] {
   return error.issues.slice(0, 64).map((issue) => ({
-    pointer: base + issue.path.map((key) => `/${escapePointer(String(key))}`).join(""),
-    message: issue.message,
+    pointer: cut(base + issue.path.map((key) => `/${escapePointer(String(key))}`).join("")),
+    message: cut(issue.message),
   }));
+}
+
+/** Names of unknown fields are the sender's: what comes back of them is bounded. */
+function cut(text: string): string {
+  return text.length <= 256 ? text : `${text.slice(0, 255)}…`;
 }
 
 function escapePointer(key: string): string {

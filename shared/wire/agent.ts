@@ -13,7 +13,7 @@ export const DefinitionDigestsSchema = z.object({
 export type DefinitionDigests = z.infer<typeof DefinitionDigestsSchema>;
 
 /** The digests that a submitter expects; those it leaves out are not compared. */
-export const ExpectedDefinitionsSchema = DefinitionDigestsSchema.partial();
+export const ExpectedDefinitionsSchema = z.strictObject(DefinitionDigestsSchema.partial().shape);
 export type ExpectedDefinitions = z.infer<typeof ExpectedDefinitionsSchema>;
 
 export const ModelIdentitySchema = z.object({ provider: z.string(), name: z.string() });

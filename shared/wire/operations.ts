@@ -1,5 +1,6 @@
 // Operations: approvals and unknown outcomes that wait for a person's decision.
 import { z } from "zod";
+import { JsonValueSchema } from "../canonical-json.ts";
 import { MAX_REASON_CHARACTERS } from "../limits.ts";
 
 export const DecisionKindSchema = z.enum([
@@ -21,7 +22,7 @@ export const DecisionSchema = z
   .strictObject({
     operationId: z.string().min(1).max(512),
     decision: DecisionKindSchema,
-    result: z.json().optional(),
+    result: JsonValueSchema.optional(),
     reason: ReasonSchema,
     argumentsDigest: z
       .string()

@@ -1,5 +1,6 @@
 // Submitting, reading and aborting work: requests and answers.
 import { z } from "zod";
+import { JsonValueSchema } from "../canonical-json.ts";
 import { PrintableIdSchema } from "../ids.ts";
 import { MAX_REASON_CHARACTERS } from "../limits.ts";
 import { ExpectedDefinitionsSchema } from "./agent.ts";
@@ -9,7 +10,7 @@ import { UsageSchema } from "./usage.ts";
 /** The body of a submission as sent. `input` is checked by the agent's own schema. */
 export const SubmitRequestSchema = z.strictObject({
   agent: PrintableIdSchema,
-  input: z.json(),
+  input: JsonValueSchema,
   expectDefinitions: ExpectedDefinitionsSchema.optional(),
 });
 export type SubmitRequest = z.infer<typeof SubmitRequestSchema>;

@@ -162,9 +162,9 @@ describe("admission", () => {
       expect(await refusal(read)).toMatchObject({ code: "ThreadNotFound", status: 404 });
     }
     const tables = await thread.inObject((storage) =>
-      storage.sql.exec("SELECT name FROM sqlite_master").toArray(),
+      storage.sql.exec<{ name: string }>("SELECT name FROM sqlite_master").toArray(),
     );
-    expect(tables.filter(({ name }) => !String(name).startsWith("__"))).toEqual([]);
+    expect(tables.filter(({ name }) => !name.startsWith("__"))).toEqual([]);
     expect(await thread.alarmAt()).toBe(null);
   });
 

@@ -16,6 +16,9 @@ function call(
 
 const types = (records: readonly { type: string }[]) => records.map((record) => record.type);
 
+const byFirst = (left: (string | undefined)[], right: (string | undefined)[]) =>
+  String(left[0]).localeCompare(String(right[0]));
+
 describe("turns", () => {
   it("[RUN-02] commits input, response, intents, results and the settlement in that order", async () => {
     const thread = new ThreadDriver();
@@ -98,7 +101,7 @@ describe("turns", () => {
         ? [[record.payload.operationId.at(-1), record.payload.outcome]]
         : [],
     );
-    expect(outcomes.toSorted()).toEqual([
+    expect(outcomes.toSorted(byFirst)).toEqual([
       ["0", "invalid"],
       ["1", "invalid"],
       ["2", "invalid"],

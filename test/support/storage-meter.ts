@@ -18,8 +18,10 @@ export async function meter(
   // Patched from inside another object, so that the metered one is not woken by it: the classes are the same.
   const restore = await new ThreadDriver("meter").inObject((storage) => {
     const sql = prototypeOf(storage.sql);
-    const exec = storage.sql.exec;
+    // oxlint-disable-next-line typescript/unbound-method -- called with its own `this` below
+    const { exec } = storage.sql;
     const own = prototypeOf(storage);
+    // oxlint-disable-next-line typescript/unbound-method -- as above
     const { setAlarm, deleteAlarm } = storage;
     Reflect.set(sql, "exec", function (this: SqlStorage, ...args: Parameters<typeof exec>) {
       const cursor = exec.apply(this, args);

@@ -24,11 +24,16 @@ const ToolInputSchema = z.object({
   value: z.string().default("done"),
 });
 
+const ServiceSchema = z.custom<{
+  getByName(name: string): { execute(operationId: string): Promise<void> };
+}>((value) => typeof value === "object" && value !== null);
+
 async function behave(
   input: z.infer<typeof ToolInputSchema>,
-  { idempotencyKey, signal, progress, log }: ToolContext,
+  { idempotencyKey, signal, progress, log, env }: ToolContext,
 ): Promise<{ value: string }> {
-  world.countExecution(idempotencyKey);
+  // A call to the world leaves the object, and so waits until the object's writes are on the disk, as every real tool's does.
+  await ServiceSchema.parse(env["OUTSIDE"]).getByName("outside").execute(idempotencyKey);
   switch (input.behave) {
     case "answer":
       return { value: input.value };

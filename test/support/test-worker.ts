@@ -1,4 +1,5 @@
 // The Worker under test: the real factory with the tests' agents and the tests' world.
+import { DurableObject } from "cloudflare:workers";
 import { holdfast } from "../../worker/holdfast.ts";
 import { scriptedModel } from "./scripted-model.ts";
 import {
@@ -32,6 +33,13 @@ const deployment = holdfast(
   },
   world.ports,
 );
+
+/** The outside that tools touch: an object of its own, which counts executions whatever becomes of the caller. */
+export class OutsideObject extends DurableObject {
+  execute(operationId: string): void {
+    world.countExecution(operationId);
+  }
+}
 
 export class ThreadObject extends deployment.ThreadObject {}
 export default deployment.worker;

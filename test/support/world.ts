@@ -30,8 +30,7 @@ const BASE32 = "abcdefghijklmnopqrstuvwxyz234567";
 export class World {
   #now = EPOCH;
   #tokens = 0;
-  #armed: ArmedCrash | null = null;
-  #onCrash: (() => void) | null = null;
+  #armed: readonly ArmedCrash[] = [];
   readonly reached = new Map<Failpoint, number>();
   readonly fired = new Map<Failpoint, number>();
   /** Executions of tool handlers by operation id: what really happened outside. */
@@ -71,21 +70,17 @@ export class World {
     this.#now = Math.max(this.#now, at);
   }
 
-  /** The next object that passes `point` for the `hit`th time crashes there, once. */
-  armCrash(point: Failpoint, mode: CrashMode, hit = 1): Promise<void> {
-    this.#armed = { point, mode, hitsLeft: hit };
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#onCrash = resolve;
-    return promise;
+  /** Crashes, one after the other: the next object that passes the first point for its `hit`th time crashes there, once; then the next
+   * point is armed. */
+  armCrashes(...crashes: readonly { point: Failpoint; mode: CrashMode; hit?: number }[]): void {
+    this.#armed = crashes.map(({ point, mode, hit }) => ({ point, mode, hitsLeft: hit ?? 1 }));
   }
 
-  disarm(): void {
-    this.#armed = null;
-    this.#onCrash = null;
-  }
-
-  get hasCrashPending(): boolean {
-    return this.#armed !== null;
+  /** Disarms, and says how many crashes never came. */
+  disarm(): number {
+    const pending = this.#armed.length;
+    this.#armed = [];
+    return pending;
   }
 
   countExecution(operationId: string): void {
@@ -130,13 +125,12 @@ export class World {
         // Until the object is gone, nothing of it may go on.
         if (isLost) throw new Crash("the object is lost");
         this.reached.set(point, (this.reached.get(point) ?? 0) + 1);
-        const armed = this.#armed;
-        if (armed === null || armed.point !== point) return;
+        const [armed, ...later] = this.#armed;
+        if (armed === undefined || armed.point !== point) return;
         armed.hitsLeft -= 1;
         if (armed.hitsLeft > 0) return;
-        this.#armed = null;
+        this.#armed = later;
         this.fired.set(point, (this.fired.get(point) ?? 0) + 1);
-        this.#onCrash?.();
         if (armed.mode === "abort") {
           isLost = true;
           ctx.abort("crash point");

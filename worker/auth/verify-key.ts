@@ -29,12 +29,13 @@ export function verifyKey(
       "No API key is configured. Set HOLDFAST_API_KEYS; .dev.vars.example shows its form.",
     );
   }
-  const token = /^Bearer ([\x21-\x7e]{1,512})$/.exec(authorization ?? "")?.[1];
+  const token = /^bearer ([\x21-\x7e]{1,512})$/i.exec(authorization ?? "")?.[1];
   if (token === undefined) return refused("Send `Authorization: Bearer <key>`.");
   const digest = createHash("sha256").update(token).digest();
   // Every key is compared, so that the time tells nothing about which one matched.
   const match = keys.filter((key) => timingSafeEqual(Buffer.from(key.sha256, "hex"), digest))[0];
-  if (match === undefined) return refused("The key is not known.");
+  if (match === undefined)
+    return refused("The key is not known. Send one of the keys in HOLDFAST_API_KEYS.");
   if (match.sha256 === DEVELOPMENT_KEY_SHA256 && !isLoopback(hostname)) {
     return refused(
       "The development key works on a loopback host only. Configure a key of your own.",

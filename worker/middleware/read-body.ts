@@ -1,7 +1,7 @@
 // A request's JSON body: its size is bounded before it is read, its depth before it is walked, its shape by a schema.
 import type { Context } from "hono";
 import type { z } from "zod";
-import { findJsonFault } from "../../shared/canonical-json.ts";
+import { findRequestFault, renderJsonFault } from "../../shared/canonical-json.ts";
 import { HoldfastError, schemaFaultsOf } from "../../shared/errors/holdfast-error.ts";
 import { MAX_BODY_BYTES } from "../../shared/limits.ts";
 import type { AppEnv } from "../app-env.ts";
@@ -12,10 +12,9 @@ export async function readBody<Schema extends z.ZodType>(
   schema: Schema,
 ): Promise<z.output<Schema>> {
   const value = parseJson(await readBounded(context));
-  const fault = findJsonFault(value);
-  if (fault !== null) {
-    throw new HoldfastError("MalformedRequest", `The body's JSON is out of bounds: ${fault}.`);
-  }
+  const fault = findRequestFault(value);
+  if (fault !== null)
+    throw new HoldfastError("MalformedRequest", renderJsonFault("The body", fault));
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new HoldfastError("MalformedRequest", "The body does not have the shape of this request.", {
@@ -44,7 +43,9 @@ async function readBounded(context: Context<AppEnv>): Promise<string> {
     return text + decoder.decode();
   } catch (error) {
     if (error instanceof HoldfastError) throw error;
-    throw new HoldfastError("MalformedRequest", "The body is not UTF-8 text.", { cause: error });
+    throw new HoldfastError("MalformedRequest", "The body is not UTF-8 text. Encode it as UTF-8.", {
+      cause: error,
+    });
   }
 }
 
@@ -53,7 +54,9 @@ function parseJson(text: string): unknown {
     const value: unknown = JSON.parse(text);
     return value;
   } catch (cause) {
-    throw new HoldfastError("MalformedRequest", "The body is not JSON.", { cause });
+    throw new HoldfastError("MalformedRequest", "The body is not JSON. Send one JSON object.", {
+      cause,
+    });
   }
 }
 

@@ -70,7 +70,7 @@ export class ThreadOperations {
 
   /** A list needs the permission of each of its decisions. */
   async decideOperations(threadId: string, request: DecideRequest): Promise<DecideResult> {
-    for (const { decision } of request.decisions) this.#require(permissionOf(decision));
+    for (const { decision } of request.decisions) this.require(permissionOf(decision));
     return this.#client(threadId).decideOperations(request);
   }
 
@@ -83,7 +83,7 @@ export class ThreadOperations {
   }
 
   #thread(operation: Operation, threadId: string): ThreadClient {
-    this.#require(operation);
+    this.require(operation);
     return this.#client(threadId);
   }
 
@@ -91,7 +91,8 @@ export class ThreadOperations {
     return new ThreadClient(this.#env.THREADS, this.#principal, threadId);
   }
 
-  #require(operation: Operation): void {
+  /** Throws `PermissionMissing` that names the permission. */
+  require(operation: Operation): void {
     if (hasPermission(this.#principal.permissions, operation)) return;
     const permission = OPERATION_PERMISSIONS[operation];
     throw new HoldfastError("PermissionMissing", `This needs the permission ${permission}.`, {

@@ -1,5 +1,6 @@
 // Submitting work, reading it, its settlement, and aborting it.
 import { Hono } from "hono";
+import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 import { AbortRequestSchema, SubmitRequestSchema } from "../../shared/wire/submission.ts";
 import type { AppEnv } from "../app-env.ts";
 import { readBody } from "../middleware/read-body.ts";
@@ -17,16 +18,24 @@ submissions.post("/threads/:thread/submissions", async (context) => {
   const operations = new ThreadOperations(context.get("bindings"), context.get("principal"));
   const threadId = readThreadId(context);
   const key = readIdempotencyKey(context);
+  const waitMillis = readWaitMillis(context);
   const request = await readBody(context, SubmitRequestSchema);
+  // A wait reads the thread: asked before anything is admitted.
+  if (waitMillis > 0) operations.require("getSubmission");
   const result = await operations.submit(threadId, key, request);
   const { submissionId } = result.receipt;
   context.header("location", `/v1/threads/${threadId}/submissions/${submissionId}`);
   if (result.replayed) context.header("idempotency-replayed", "true");
   const status = result.replayed ? 200 : 202;
-  const waitMillis = readWaitMillis(context);
   if (waitMillis === 0) return context.json(result, status);
-  const submission = await operations.getSubmission(threadId, submissionId, waitMillis);
-  return context.json({ ...result, submission }, status);
+  try {
+    const submission = await operations.getSubmission(threadId, submissionId, waitMillis);
+    return context.json({ ...result, submission }, status);
+  } catch (error) {
+    // The work is admitted whatever became of the wait: the receipt says so, and where to read on.
+    if (error instanceof HoldfastError) return context.json(result, status);
+    throw error;
+  }
 });
 
 submissions.get("/threads/:thread/submissions/:submission", async (context) => {
@@ -45,8 +54,13 @@ submissions.get("/threads/:thread/submissions/:submission/settlement", async (co
   const waitMillis = readWaitMillis(context);
   const settlement = await operations.awaitSettlementRecord(threadId, submissionId, waitMillis);
   if (settlement !== null) return context.json(settlement);
-  const { state, wait } = await operations.getSubmission(threadId, submissionId, 0);
-  return context.json({ state, ...(wait === undefined ? {} : { wait }) }, 202);
+  const now = await operations.getSubmission(threadId, submissionId, 0);
+  // It may have settled between the two reads.
+  if (now.settlement !== undefined) return context.json(now.settlement);
+  return context.json(
+    { state: now.state, ...(now.wait === undefined ? {} : { wait: now.wait }) },
+    202,
+  );
 });
 
 submissions.post("/threads/:thread/submissions/:submission/abort", async (context) => {

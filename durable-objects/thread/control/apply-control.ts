@@ -16,12 +16,20 @@ import { decideControl, type ControlCommand, type ControlDecision } from "./deci
 type Committed = Extract<ControlDecision, { kind: "commit" }>;
 export type ControlEffect = Exclude<ControlDecision, { kind: "refused" }>["effect"];
 
+/** The submission of an id, or null. */
+export function findSubmission(core: ThreadCore, submissionId: string): LedgerEntry | null {
+  const queueSequence = queueSequenceOf(submissionId);
+  return queueSequence === null ? null : core.ledger.find(queueSequence, submissionId);
+}
+
 /** The submission of an id, or throws `SubmissionNotFound`. */
 export function requireSubmission(core: ThreadCore, submissionId: string): LedgerEntry {
-  const queueSequence = queueSequenceOf(submissionId);
-  const entry = queueSequence === null ? null : core.ledger.find(queueSequence, submissionId);
+  const entry = findSubmission(core, submissionId);
   if (entry === null) {
-    throw new HoldfastError("SubmissionNotFound", "This thread has no such submission.");
+    throw new HoldfastError(
+      "SubmissionNotFound",
+      "This thread has no such submission. Its id is in the receipt.",
+    );
   }
   return entry;
 }

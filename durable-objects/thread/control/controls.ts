@@ -1,6 +1,6 @@
 // The controls as callers ask for them: by submission or operation, with the answer of the wire.
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
-import { parseOperationId } from "../../../shared/ids.ts";
+import { parseOperationId, type OperationName } from "../../../shared/ids.ts";
 import type { Decision, DecideResult } from "../../../shared/wire/operations.ts";
 import type {
   AbortRequest,
@@ -10,7 +10,8 @@ import type {
 } from "../../../shared/wire/submission.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { readSettlement } from "../view/read-submission.ts";
-import { applyControl, requireSubmission } from "./apply-control.ts";
+import type { LedgerEntry } from "../ledger/ledger.store.ts";
+import { applyControl, findSubmission, requireSubmission } from "./apply-control.ts";
 
 /** The bound of a person's result when this deployment has no agent to ask: the policy's default. */
 const DEFAULT_RESULT_BYTES = 51_200;
@@ -37,11 +38,7 @@ export function decideOperation(
   author: string,
   decision: Decision,
 ): DecideResult["results"][number] {
-  const named = parseOperationId(decision.operationId);
-  if (named === null) {
-    throw new HoldfastError("OperationNotFound", "This thread has no operation of that id.");
-  }
-  const entry = requireSubmission(core, named.submissionId);
+  const { named, entry } = requireOperation(core, decision.operationId);
   const binding = core.registry.find(entry.agentId);
   const effect = applyControl(core, entry, {
     kind: "decide",
@@ -61,6 +58,21 @@ export function decideOperation(
     operationId: decision.operationId,
     status: effect === "replayed" ? "replayed" : "applied",
   };
+}
+
+function requireOperation(
+  core: ThreadCore,
+  operationId: string,
+): { named: OperationName; entry: LedgerEntry } {
+  const named = parseOperationId(operationId);
+  const entry = named === null ? null : findSubmission(core, named.submissionId);
+  if (named === null || entry === null) {
+    throw new HoldfastError(
+      "OperationNotFound",
+      "This thread has no operation of that id. List its operations.",
+    );
+  }
+  return { named, entry };
 }
 
 export function retryParked(

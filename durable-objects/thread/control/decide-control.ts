@@ -61,7 +61,7 @@ export function decideControl(facts: ControlFacts, command: ControlCommand): Con
 function decideAbort(facts: ControlFacts, author: string, reason: string | null): ControlDecision {
   const { run } = facts;
   if (run.settlement !== null) return { kind: "unchanged", effect: "already-settled" };
-  if (run.abort !== null) return { kind: "unchanged", effect: "signalled" };
+  if (run.abort !== null && facts.isLive) return { kind: "unchanged", effect: "signalled" };
   return {
     kind: "commit",
     drafts: abortDrafts(facts, author, reason),
@@ -78,13 +78,16 @@ export function abortDrafts(
 ): RecordDraft[] {
   const { run, isLive } = facts;
   const { submissionId } = run;
+  const settlement = isLive ? [] : planSettlement(run, { outcome: "aborted" });
+  // An earlier request whose attempt was lost is settled by the next abort.
+  if (run.abort !== null) return settlement;
   const request: RecordDraft = {
     type: "AbortRequested",
     submissionId,
     runId: runIdOf(submissionId),
     payload: { author, reason },
   };
-  return isLive ? [request] : [request, ...planSettlement(run, { outcome: "aborted" })];
+  return [request, ...settlement];
 }
 
 function decideRetry(facts: ControlFacts, author: string, reason: string): ControlDecision {

@@ -39,7 +39,10 @@ export function decideOperation(facts: ControlFacts, command: OperationCommand):
   const { decision } = command;
   const found = findCall(run, command.callId);
   if (found === null) {
-    return refused("OperationNotFound", "No call of this submission has that operation id.");
+    return refused(
+      "OperationNotFound",
+      "No call has that operation id. List the thread's operations.",
+    );
   }
   const { call, turn } = found;
   if (decision.argumentsDigest !== undefined && decision.argumentsDigest !== call.argumentsDigest) {
@@ -100,7 +103,7 @@ function digestDecision(decision: Decision): string {
 function slotOf(call: CallState, command: OperationCommand): number {
   const { decision } = command.decision;
   if (decision === "approve" || decision === "deny") return 0;
-  if (decision === "abort" && call.phase !== "unknown") return 0;
+  if (decision === "abort" && call.dispatch === 0) return 0;
   return command.dispatch;
 }
 
@@ -172,7 +175,10 @@ function decideAnnotation(
   if (noted !== undefined) {
     return noted === decisionDigest
       ? { kind: "unchanged", effect: "replayed" }
-      : refused("DecisionConflict", "Another note was already left on this operation.");
+      : refused(
+          "DecisionConflict",
+          "Another note was already left on this operation; the records show it.",
+        );
   }
   return {
     kind: "commit",

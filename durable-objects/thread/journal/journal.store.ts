@@ -1,4 +1,5 @@
 // SQL for the log of one thread: append, tail, pages. Sequences are contiguous by construction; nothing here is ever updated.
+import { utf8Length } from "../../../shared/bytes.ts";
 import { MAX_PAGE_BYTES } from "../../../shared/limits.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
 import type { RecordDraft, ThreadRecord } from "../../../shared/wire/records.ts";
@@ -101,7 +102,7 @@ export class JournalStore {
         digest,
         batch.json,
       );
-      bytes += batch.json.length;
+      bytes += batch.bytes;
       for (const record of batch.records) records.push({ record, epoch });
     }
     return { records, bytes };
@@ -199,7 +200,7 @@ function toStoredBatch(row: BatchRow): StoredBatch {
     first,
     last: row.last,
     run: row.run,
-    bytes: row.records.length,
+    bytes: utf8Length(row.records),
     records: records.map((record) => ({ record, epoch: row.epoch })),
   };
 }

@@ -45,6 +45,8 @@ export function stampRecord(draft: RecordDraft, sequence: number, stamp: Stamp):
 export interface EncodedBatch {
   readonly records: readonly ThreadRecord[];
   readonly json: string;
+  /** The length of `json` in UTF-8. */
+  readonly bytes: number;
 }
 
 /** Stamps the drafts and packs them into as few rows as their bytes allow, in order. */
@@ -68,7 +70,11 @@ export function encodeBatches(
       open.bytes += bytes;
     }
   }
-  return batches.map(({ records, parts }) => ({ records, json: `[${parts.join(",")}]` }));
+  return batches.map(({ records, parts, bytes }) => ({
+    records,
+    json: `[${parts.join(",")}]`,
+    bytes,
+  }));
 }
 
 /** The chain: SHA-256 over the previous batch's digest and this batch's stored text. */

@@ -38,6 +38,9 @@ export class ProgressWaiters {
     timeoutMillis: number,
     read: () => T | null,
   ): Promise<T | null> {
+    // What is there already needs no place among the waiters.
+    const known = read();
+    if (known !== null || timeoutMillis <= 0) return known;
     const until = Date.now() + timeoutMillis;
     for (;;) {
       const wait = this.#subscribe(waitId, until - Date.now());

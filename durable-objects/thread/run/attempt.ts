@@ -81,6 +81,7 @@ function stepFacts(core: ThreadCore, live: LiveRun): StepFacts {
     now: live.stopReason === "deadline" ? Math.max(now, deadlineAt) : now,
     supersededEpoch: live.supersededEpoch,
     decodeOutput: (text) => agent.decodeOutput(text),
+    hasOutputSchema: agent.outputJsonSchema !== null,
   };
 }
 

@@ -47,6 +47,8 @@ export interface StepFacts {
   /** The epoch of the attempt that this one took over from while it ran; null when there was none or it ended in order. */
   readonly supersededEpoch: number | null;
   readonly decodeOutput: (text: string) => Decoded<JsonValue>;
+  /** The agent has an output schema: a cut answer does not fit it, whatever is left of it. */
+  readonly hasOutputSchema: boolean;
 }
 
 /** The next step of a run whose input is canonical and that is not settled. */
@@ -93,8 +95,14 @@ function decideModelCall(state: RunState, facts: StepFacts): Step {
     const deadlineAt = state.start?.deadlineAt ?? state.retryAt;
     return waitFor("retry-backoff", Math.min(state.retryAt, deadlineAt), []);
   }
-  const isUnsaid = supersededEpoch !== null && supersededEpoch > state.interruptedEpoch;
-  if (state.callMayBeOpen && isUnsaid) return { kind: "note-interruption", turn, supersededEpoch };
+  // The attempt before this one committed nothing since it could have called the model: it may have been lost inside that call.
+  if (
+    supersededEpoch !== null &&
+    supersededEpoch > state.interruptedEpoch &&
+    (state.callMayBeOpen || supersededEpoch > state.lastEpoch)
+  ) {
+    return { kind: "note-interruption", turn, supersededEpoch };
+  }
   return {
     kind: "call-model",
     turn,
@@ -104,9 +112,10 @@ function decideModelCall(state: RunState, facts: StepFacts): Step {
 
 /** A response without tool calls is the answer, if it decodes. A cut answer is undecodable where a schema is set (RUN-04). */
 function decideFinish(state: RunState, turn: TurnState, facts: StepFacts): Step {
+  const isCut = turn.finishReason === "length";
   const decoded = facts.decodeOutput(textOf(turn));
-  if (!decoded.ok) {
-    const cut = turn.finishReason === "length" ? " It was cut by its length limit." : "";
+  if (!decoded.ok || (isCut && facts.hasOutputSchema)) {
+    const cut = isCut ? " It was cut by its length limit." : "";
     return {
       kind: "settle",
       ending: {

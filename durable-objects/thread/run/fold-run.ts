@@ -29,7 +29,12 @@ export function foldRecord(state: RunState, { record, epoch }: StoredRecord): Ru
   if (record.type === "RepairAnnotated") return state;
   if (state.settlement !== null) throw new LogCorrupt(`${record.type} after the settlement`);
   if (record.type === "ModelInterrupted") return foldInterruption(state, record);
-  const progressed: RunState = { ...state, lastProgress: record.sequence, callMayBeOpen: false };
+  const progressed: RunState = {
+    ...state,
+    lastProgress: record.sequence,
+    lastEpoch: epoch ?? state.lastEpoch,
+    callMayBeOpen: false,
+  };
   switch (record.type) {
     case "InputRecorded":
       return { ...once(progressed, state.input === null, record), input: record.payload.input };

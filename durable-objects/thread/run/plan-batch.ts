@@ -58,7 +58,8 @@ function planCall(
   if (turn.finishReason === "length") {
     return invalid(call, "The response was cut by its length limit; none of its calls ran.");
   }
-  if (call.fault === "malformed-arguments") return invalid(call, "The arguments are not JSON.");
+  if (call.fault === "malformed-arguments")
+    return invalid(call, "The arguments are not a JSON object.");
   if (call.fault === "repeated-call-id") {
     return invalid(call, "An earlier call of this response has the same id; this one did not run.");
   }

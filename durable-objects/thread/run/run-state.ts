@@ -60,6 +60,8 @@ export interface RunState {
   /** A model call may have been open when the last attempt ended: only then is its loss worth a record. */
   readonly callMayBeOpen: boolean;
   readonly interruptedEpoch: number;
+  /** The last attempt that committed a record of this run. */
+  readonly lastEpoch: number;
   readonly abort: RecordOf<"AbortRequested">["payload"] | null;
   readonly settlement: { readonly payload: SettlementPayload; readonly sequence: number } | null;
   /** The last record that counts as progress. */
@@ -78,6 +80,7 @@ export function emptyRun(submissionId: string, runId: string): RunState {
     usage: NO_USAGE,
     callMayBeOpen: false,
     interruptedEpoch: 0,
+    lastEpoch: 0,
     abort: null,
     settlement: null,
     lastProgress: 0,

@@ -45,7 +45,8 @@ function rejectOverBudget(
   const { policy } = live.binding.agent;
   // Calls with an intent were counted by it.
   const uncounted = plan.candidates.filter(({ call }) => call.dispatch === 0).length;
-  const exhausted = decideBatchExhaustion(policy, live.state.usage, uncounted);
+  // The grace turn was to answer without tools: what it still asks for does not run.
+  const exhausted = turn.graceFor ?? decideBatchExhaustion(policy, live.state.usage, uncounted);
   if (exhausted === null) return false;
   if (policy.onExhaustion === "fail") {
     settleWith(core, live, {
@@ -117,7 +118,14 @@ async function askApproval(
     return call.phase === "declared" ? [approvalDraft(live.state, turn.turn, call)] : [];
   });
   if (drafts.length > 0) core.commitAsAttempt(live, "approval-request", drafts);
-  return asking.length === 0;
+  return asking.length === 0 && isAsPlanned(live, plan);
+}
+
+/** A decision that came while preflight asked around changes what may run: then the batch is planned anew. */
+function isAsPlanned(live: LiveRun, plan: BatchPlan): boolean {
+  return plan.candidates.every(
+    ({ call }) => findCall(live.state, call.operationId)?.call.phase === call.phase,
+  );
 }
 
 /** Commits the intents and runs the handlers; where no handler runs, commits the results that need none. */

@@ -1,0 +1,426 @@
+// Every control in every situation of a submission, as one total table; then replays and conflicts.
+import { describe, expect, it } from "vitest";
+import { must } from "../../../shared/assert.ts";
+import { parseOperationId } from "../../../shared/ids.ts";
+import type { Decision, DecisionKind } from "../../../shared/wire/operations.ts";
+import {
+  decideControl,
+  type ControlCommand,
+  type ControlDecision,
+  type ControlFacts,
+} from "../../../durable-objects/thread/control/decide-control.ts";
+import { emptyRun } from "../../../durable-objects/thread/run/run-state.ts";
+import type { RecordDraft } from "../../../shared/wire/records.ts";
+import {
+  abortAsked,
+  asked,
+  call,
+  decided,
+  DIGEST,
+  fold,
+  lost,
+  op,
+  OPENING,
+  prepared,
+  responded,
+  RUN,
+  settled,
+  settlement,
+  SUBMISSION,
+  type Entry,
+} from "../support/builders.ts";
+
+const ONE_CALL = [...OPENING, responded(1, { calls: [call()] })];
+const ASKED = [...ONE_CALL, asked(1, 0)];
+const UNKNOWN = [...ONE_CALL, prepared(1, { index: 0 }), lost(1, 0)];
+
+type Situation =
+  | "queued"
+  | "running live"
+  | "running not live"
+  | "awaiting approval"
+  | "unknown"
+  | "exhausted"
+  | "settled"
+  | "settled with unknowns";
+
+type Control = "abort" | "retry" | DecisionKind;
+
+function situated(
+  entries: readonly (RecordDraft | Entry)[],
+  changes: Partial<ControlFacts> = {},
+): ControlFacts {
+  return {
+    run: entries.length === 0 ? emptyRun(SUBMISSION, RUN) : fold(...entries),
+    isLive: false,
+    isExhausted: false,
+    epoch: 3,
+    ...changes,
+  };
+}
+
+const SITUATIONS: Record<Situation, ControlFacts> = {
+  queued: situated([]),
+  "running live": situated(OPENING, { isLive: true }),
+  "running not live": situated(OPENING),
+  "awaiting approval": situated(ASKED),
+  unknown: situated(UNKNOWN),
+  exhausted: situated(OPENING, { isExhausted: true }),
+  settled: situated([...ONE_CALL, settled(1, 0), settlement()]),
+  "settled with unknowns": situated([...UNKNOWN, abortAsked(), settlement([op(1, 0)])]),
+};
+
+function command(control: Control, changes: Partial<Decision> = {}): ControlCommand {
+  if (control === "abort") return { kind: "abort", author: "ann", reason: null };
+  if (control === "retry") return { kind: "retry", author: "ann", reason: "look again" };
+  return decide(control, changes);
+}
+
+function decide(
+  kind: DecisionKind,
+  changes: Partial<Decision> = {},
+  more: { annotated?: ReadonlyMap<string, string>; mayBeAsked?: boolean } = {},
+): Extract<ControlCommand, { kind: "decide" }> {
+  const operationId = changes.operationId ?? op(1, 0);
+  const named = must(parseOperationId(operationId), "an operation id");
+  return {
+    kind: "decide",
+    author: "ann",
+    decision: {
+      decision: kind,
+      reason: "because",
+      ...(kind === "completed" ? { result: "ok" } : {}),
+      ...changes,
+      operationId,
+    },
+    callId: named.callId,
+    dispatch: named.dispatch,
+    mayBeAsked: () => more.mayBeAsked ?? false,
+    maxResultBytes: 1_000,
+    annotated: more.annotated ?? new Map(),
+  };
+}
+
+/** The decision in a few words: its effect or code, and the records that it writes. */
+function summary(decision: ControlDecision): string {
+  switch (decision.kind) {
+    case "commit":
+      return `${decision.effect}: ${decision.drafts.map((draft) => draft.type).join(", ")}`;
+    case "unchanged":
+      return `unchanged: ${decision.effect}`;
+    case "refused":
+      return decision.code;
+  }
+}
+
+const ENDS = "AbortRequested, SubmissionSettled";
+const GONE = "OperationNotFound";
+const NO_RETRY = "unchanged: not-parked";
+const NEVER = {
+  "abort-operation": GONE,
+  approve: GONE,
+  deny: GONE,
+  completed: GONE,
+  failed: GONE,
+  "never-started": GONE,
+  "safe-to-retry": GONE,
+} as const;
+const CLOSED = {
+  "abort-operation": "InvalidState",
+  approve: "InvalidState",
+  deny: "InvalidState",
+  completed: "InvalidState",
+  failed: "InvalidState",
+  "never-started": "InvalidState",
+  "safe-to-retry": "InvalidState",
+} as const;
+const NOTE = "applied: RepairAnnotated";
+
+type Column = "abort" | "retry" | "abort-operation" | Exclude<DecisionKind, "abort">;
+
+// Total by its type: a new situation, control or decision does not compile until its effect is written here.
+const EXPECTED: Record<Situation, Record<Column, string>> = {
+  queued: { ...NEVER, abort: `dequeued: ${ENDS}`, retry: NO_RETRY },
+  "running live": { ...NEVER, abort: "signalled: AbortRequested", retry: NO_RETRY },
+  "running not live": { ...NEVER, abort: `signalled: ${ENDS}`, retry: NO_RETRY },
+  "awaiting approval": {
+    ...CLOSED,
+    abort: `signalled: ${ENDS}`,
+    retry: NO_RETRY,
+    approve: "applied: OperationDecided",
+    deny: "applied: OperationDecided",
+    "abort-operation": `applied: OperationDecided, ${ENDS}`,
+  },
+  unknown: {
+    abort: `signalled: ${ENDS}`,
+    retry: NO_RETRY,
+    approve: "InvalidState",
+    deny: "InvalidState",
+    completed: "applied: OperationDecided, ToolSettled",
+    failed: "applied: OperationDecided, ToolSettled",
+    "never-started": "applied: OperationDecided",
+    "safe-to-retry": "applied: OperationDecided",
+    "abort-operation": `applied: OperationDecided, ${ENDS}`,
+  },
+  exhausted: { ...NEVER, abort: `signalled: ${ENDS}`, retry: "resumed: RepairAnnotated" },
+  settled: { ...CLOSED, abort: "unchanged: already-settled", retry: NO_RETRY },
+  "settled with unknowns": {
+    ...CLOSED,
+    abort: "unchanged: already-settled",
+    retry: NO_RETRY,
+    completed: NOTE,
+    failed: NOTE,
+    "never-started": NOTE,
+    "safe-to-retry": NOTE,
+  },
+};
+
+function ofColumn(column: string): ControlCommand {
+  switch (column) {
+    case "abort":
+    case "retry":
+    case "approve":
+    case "deny":
+    case "completed":
+    case "failed":
+    case "never-started":
+    case "safe-to-retry":
+      return command(column);
+    default:
+      return decide("abort");
+  }
+}
+
+describe("[RUN-10, TOOL-04] every control in every situation", () => {
+  for (const [situation, columns] of Object.entries(EXPECTED)) {
+    for (const [column, expected] of Object.entries(columns)) {
+      it(`${column} of work that is ${situation}: ${expected}`, () => {
+        const found = Object.entries(SITUATIONS).find(([name]) => name === situation);
+        const of = must(found, "the situation is in the table")[1];
+        expect(summary(decideControl(of, ofColumn(column)))).toBe(expected);
+      });
+    }
+  }
+});
+
+/** The state after a control's records were appended. */
+function after(entries: readonly RecordDraft[], made: ControlCommand): ControlFacts {
+  const decision = decideControl(situated(entries), made);
+  if (decision.kind !== "commit") throw new Error(summary(decision));
+  return situated([...entries, ...decision.drafts]);
+}
+
+describe("[RUN-10] an abort", () => {
+  it("of a live run is written once, and the attempt settles it", () => {
+    const live = situated([...OPENING, abortAsked()], { isLive: true });
+    expect(summary(decideControl(live, command("abort")))).toBe("unchanged: signalled");
+  });
+
+  it("of an external call in flight leaves an unknown outcome in the settlement", () => {
+    const decision = decideControl(
+      situated([...ONE_CALL, prepared(1, { index: 0 })]),
+      command("abort"),
+    );
+    expect(summary(decision)).toBe("signalled: AbortRequested, ToolUnknown, SubmissionSettled");
+    expect(decision).toMatchObject({
+      drafts: [
+        {},
+        { payload: { reason: "aborted" } },
+        { payload: { outcome: "aborted", unknowns: [op(1, 0)] } },
+      ],
+    });
+  });
+
+  it("of an idempotent call in flight leaves none", () => {
+    const entries = [...ONE_CALL, prepared(1, { index: 0, effect: "idempotent" })];
+    expect(summary(decideControl(situated(entries), command("abort")))).toBe(`signalled: ${ENDS}`);
+  });
+
+  it("is idempotent once it settled", () => {
+    expect(summary(decideControl(after(OPENING, command("abort")), command("abort")))).toBe(
+      "unchanged: already-settled",
+    );
+  });
+
+  it("writes who asked and why", () => {
+    const made = { kind: "abort", author: "bob", reason: "wrong city" } as const;
+    expect(decideControl(situated([]), made)).toMatchObject({
+      drafts: [{ payload: { author: "bob", reason: "wrong city" } }, {}],
+    });
+  });
+});
+
+const APPROVALS = ["approve", "deny"] as const;
+const RESOLUTIONS = ["completed", "failed", "never-started", "safe-to-retry", "abort"] as const;
+
+describe("[TOOL-05] an approval's decision", () => {
+  for (const first of APPROVALS) {
+    for (const second of [...APPROVALS, "abort"] as const) {
+      it(`${first}, then ${second}: ${first === second ? "a replay" : "a conflict"}`, () => {
+        const decision = decideControl(after(ASKED, decide(first)), decide(second));
+        expect(summary(decision)).toBe(
+          first === second ? "unchanged: replayed" : "DecisionConflict",
+        );
+      });
+    }
+  }
+
+  it("is the same decision whoever repeats it, for whatever reason", () => {
+    const repeat = { ...decide("approve", { reason: "once more" }), author: "bob" };
+    expect(summary(decideControl(after(ASKED, decide("approve")), repeat))).toBe(
+      "unchanged: replayed",
+    );
+  });
+
+  it("binds to the digest of the arguments that were shown", () => {
+    const shown = must(fold(...ASKED).turns[0]?.calls[0], "the call").argumentsDigest;
+    const facts = situated(ASKED);
+    expect(summary(decideControl(facts, decide("approve", { argumentsDigest: shown })))).toBe(
+      "applied: OperationDecided",
+    );
+    expect(summary(decideControl(facts, decide("approve", { argumentsDigest: DIGEST })))).toBe(
+      "DecisionConflict",
+    );
+  });
+
+  it("counts before the question was asked, for a tool that may ask", () => {
+    const early = situated(ONE_CALL, { isLive: true });
+    for (const kind of APPROVALS) {
+      expect(summary(decideControl(early, decide(kind, {}, { mayBeAsked: true })))).toBe(
+        "applied: OperationDecided",
+      );
+      expect(summary(decideControl(early, decide(kind)))).toBe("InvalidState");
+    }
+  });
+
+  it("answers the operation that it names", () => {
+    expect(decideControl(situated(ASKED), decide("deny"))).toMatchObject({
+      answered: [op(1, 0)],
+      drafts: [{ payload: { dispatch: 0, author: "ann", reason: "because" } }],
+    });
+  });
+
+  it("of a call that already runs is refused", () => {
+    const running = situated([...ONE_CALL, prepared(1, { index: 0 })], { isLive: true });
+    expect(summary(decideControl(running, decide("approve", {}, { mayBeAsked: true })))).toBe(
+      "InvalidState",
+    );
+  });
+});
+
+describe("[TOOL-04] an unknown outcome's decision", () => {
+  for (const first of RESOLUTIONS) {
+    for (const second of RESOLUTIONS) {
+      it(`${first}, then ${second}: ${first === second ? "a replay" : "a conflict"}`, () => {
+        const decision = decideControl(after(UNKNOWN, decide(first)), decide(second));
+        expect(summary(decision)).toBe(
+          first === second ? "unchanged: replayed" : "DecisionConflict",
+        );
+      });
+    }
+  }
+
+  it("completed with another result is another decision", () => {
+    const done = after(UNKNOWN, decide("completed"));
+    expect(summary(decideControl(done, decide("completed", { result: "other" })))).toBe(
+      "DecisionConflict",
+    );
+  });
+
+  it("completed brings its result as a call's, bounded as any result", () => {
+    const json = decideControl(situated(UNKNOWN), decide("completed", { result: { id: 7 } }));
+    expect(json).toMatchObject({
+      drafts: [
+        {},
+        {
+          payload: {
+            outcome: "success",
+            by: "decision",
+            output: { type: "json", value: { id: 7 } },
+          },
+        },
+      ],
+    });
+    const long = decideControl(
+      situated(UNKNOWN),
+      decide("completed", { result: "x".repeat(2_000) }),
+    );
+    expect(long).toMatchObject({
+      drafts: [{}, { payload: { output: { value: { truncatedToolResult: true } } } }],
+    });
+  });
+
+  it("failed shows the model the reason", () => {
+    expect(decideControl(situated(UNKNOWN), decide("failed"))).toMatchObject({
+      drafts: [
+        {},
+        { payload: { outcome: "failure", output: { type: "error-text", value: "because" } } },
+      ],
+    });
+  });
+
+  const TWICE = [
+    ...UNKNOWN,
+    decided(1, 0, "safe-to-retry", 1),
+    prepared(1, { index: 0, dispatch: 2 }),
+    lost(1, 0, 2),
+  ];
+
+  it("of the first loss, repeated late, does not run the call again after a second loss", () => {
+    expect(summary(decideControl(situated(TWICE), decide("safe-to-retry")))).toBe(
+      "unchanged: replayed",
+    );
+    expect(summary(decideControl(situated(TWICE), decide("completed")))).toBe("DecisionConflict");
+  });
+
+  it("of the second loss names it", () => {
+    const second = decide("safe-to-retry", { operationId: `${op(1, 0)}.d2` });
+    expect(decideControl(situated(TWICE), second)).toMatchObject({
+      kind: "commit",
+      drafts: [{ payload: { dispatch: 2, operationId: op(1, 0) } }],
+      answered: [`${op(1, 0)}.d2`],
+    });
+    const third = decide("completed", { operationId: `${op(1, 0)}.d3` });
+    expect(summary(decideControl(situated(TWICE), third))).toBe("InvalidState");
+  });
+
+  it("leaves a second loss in the settlement under its own id", () => {
+    expect(decideControl(situated(TWICE), command("abort"))).toMatchObject({
+      drafts: [{}, { payload: { unknowns: [`${op(1, 0)}.d2`] } }],
+    });
+  });
+});
+
+describe("[RUN-10] a note on the unknown outcome of a settled run", () => {
+  const ended = SITUATIONS["settled with unknowns"];
+
+  it("is kept once, is a replay the second time, and a conflict when it says another thing", () => {
+    const first = decideControl(ended, decide("completed"));
+    if (first.kind !== "commit") throw new Error(summary(first));
+    const note = must(first.annotation, "a note");
+    const annotated = new Map([[note.operationId, note.decisionDigest]]);
+    expect(summary(decideControl(ended, decide("completed", {}, { annotated })))).toBe(
+      "unchanged: replayed",
+    );
+    expect(summary(decideControl(ended, decide("failed", {}, { annotated })))).toBe(
+      "DecisionConflict",
+    );
+    expect(first).toMatchObject({ answered: [], drafts: [{ payload: { result: "ok" } }] });
+  });
+
+  it("changes nothing of the run", () => {
+    const entries = [...UNKNOWN, abortAsked(), settlement([op(1, 0)])];
+    const decision = decideControl(situated(entries), decide("failed"));
+    if (decision.kind !== "commit") throw new Error(summary(decision));
+    expect(fold(...entries, ...decision.drafts)).toEqual(fold(...entries));
+  });
+});
+
+describe("[REC-10] a retry", () => {
+  it("says after which epoch it came", () => {
+    const exhausted = SITUATIONS.exhausted;
+    expect(decideControl({ ...exhausted, epoch: 9 }, command("retry"))).toMatchObject({
+      drafts: [{ payload: { action: "retry", afterEpoch: 9, author: "ann" } }],
+    });
+  });
+});

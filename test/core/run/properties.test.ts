@@ -1,0 +1,359 @@
+// Random runs, driven through the fold and the decision with simulated answers and crashes: whatever happens, a run ends once.
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { must } from "../../../shared/assert.ts";
+import type { AgentPolicy, AgentPolicyInput } from "../../../shared/wire/policy.ts";
+import { AgentPolicySchema } from "../../../shared/wire/policy.ts";
+import type { DecisionKind } from "../../../shared/wire/operations.ts";
+import type { RecordDraft, ToolOutcome } from "../../../shared/wire/records.ts";
+import { decideBatchExhaustion } from "../../../durable-objects/context/exhaustion.ts";
+import type { StoredRecord } from "../../../durable-objects/thread/journal/journal.store.ts";
+import {
+  decideStep,
+  renderBudgetRejection,
+} from "../../../durable-objects/thread/run/decide-step.ts";
+import { foldRecord, foldRun } from "../../../durable-objects/thread/run/fold-run.ts";
+import {
+  planSettlement,
+  unknownDraft,
+} from "../../../durable-objects/thread/run/plan-settlement.ts";
+import {
+  openCalls,
+  type RunState,
+  type TurnState,
+} from "../../../durable-objects/thread/run/run-state.ts";
+import {
+  abortAsked,
+  asked,
+  call,
+  DEADLINE,
+  decided,
+  facts,
+  interrupted,
+  log,
+  modelFailed,
+  OPENING,
+  prepared,
+  responded,
+  settled,
+  T0,
+} from "../support/builders.ts";
+
+type EffectOfCall = "read" | "idempotent" | "external" | "asks";
+
+/** What the world does with each step; steps beyond the script get its end. */
+interface World {
+  readonly calls: readonly EffectOfCall[];
+  readonly outcome: ToolOutcome;
+  readonly crash: "never" | "after-intents" | "during-call";
+  readonly fails: boolean;
+  readonly tokens: number;
+  readonly decision: Exclude<DecisionKind, "abort">;
+  readonly isDecided: boolean;
+  readonly abort: boolean;
+  readonly passesMillis: number;
+}
+
+const worldArb: fc.Arbitrary<World> = fc.record({
+  calls: fc.array(fc.constantFrom("read", "idempotent", "external", "asks"), { maxLength: 4 }),
+  outcome: fc.constantFrom("success", "success", "failure", "timeout", "invalid"),
+  crash: fc.constantFrom("never", "never", "after-intents", "during-call"),
+  fails: fc.boolean(),
+  tokens: fc.nat({ max: 60 }),
+  decision: fc.constantFrom("completed", "failed", "never-started", "safe-to-retry"),
+  isDecided: fc.boolean(),
+  abort: fc.nat({ max: 30 }).map((n) => n === 0),
+  passesMillis: fc.constantFrom(1, 10, 20_000),
+});
+
+const policyArb: fc.Arbitrary<AgentPolicyInput> = fc.record({
+  maxTurns: fc.integer({ min: 1, max: 5 }),
+  maxToolCalls: fc.integer({ min: 0, max: 8 }),
+  repeatedFailureLimit: fc.integer({ min: 0, max: 4 }),
+  onExhaustion: fc.constantFrom("final-answer", "fail"),
+  tokenBudget: fc.integer({ min: 1, max: 400 }),
+});
+
+/** What a world that never tires does when the script is over: the model answers. */
+const CALM: World = {
+  calls: [],
+  outcome: "success",
+  crash: "never",
+  fails: false,
+  tokens: 1,
+  decision: "completed",
+  isDecided: false,
+  abort: false,
+  passesMillis: 1,
+};
+
+class Simulation {
+  readonly drafts: { draft: RecordDraft; epoch: number | null }[] = [];
+  /** Starts of external handlers by operation and dispatch. */
+  readonly dispatched: string[] = [];
+  waits: string[] = [];
+  readonly #script: World[];
+  readonly #policy: AgentPolicy;
+  #now = T0 + 10;
+  #epoch = 1;
+  #superseded: number | null = null;
+  steps = 0;
+
+  constructor(script: readonly World[], policy: AgentPolicyInput) {
+    this.#script = [...script];
+    this.#policy = AgentPolicySchema.parse(policy);
+    this.append(...OPENING);
+  }
+
+  append(...drafts: readonly RecordDraft[]): void {
+    for (const draft of drafts) this.drafts.push({ draft, epoch: this.#epoch });
+  }
+
+  control(...drafts: readonly RecordDraft[]): void {
+    for (const draft of drafts) this.drafts.push({ draft, epoch: null });
+  }
+
+  get stored(): StoredRecord[] {
+    return log(this.drafts);
+  }
+
+  get state(): RunState {
+    return must(foldRun(this.stored), "the run began");
+  }
+
+  #crash(): void {
+    this.#superseded = this.#epoch;
+    this.#epoch += 1;
+  }
+
+  /** Runs to a settlement or to a wait that nobody ends. */
+  run(): "settled" | "waits" {
+    for (this.steps = 0; this.steps < 400; this.steps += 1) {
+      const { state } = this;
+      if (state.settlement !== null) return "settled";
+      const world = this.#script.shift() ?? CALM;
+      this.#now += world.passesMillis;
+      if (world.abort && state.abort === null) {
+        this.control(abortAsked());
+        continue;
+      }
+      const step = decideStep(state, {
+        ...facts({ now: this.#now }),
+        policy: this.#policy,
+        supersededEpoch: this.#superseded,
+      });
+      switch (step.kind) {
+        case "settle":
+          this.append(...planSettlement(state, step.ending));
+          break;
+        case "note-interruption":
+          this.append(interrupted(step.turn, step.supersededEpoch));
+          break;
+        case "call-model":
+          this.#callModel(state, step, world);
+          break;
+        case "mark-unknown":
+          this.append(
+            ...step.calls.map((lost) => unknownDraft(state, step.turn, lost, "attempt-lost")),
+          );
+          break;
+        case "run-tools":
+          this.#runTools(state, step.turn, world);
+          break;
+        case "wait":
+          if (step.wait.reason === "retry-backoff") this.#now = must(step.wait.dueAt, "due");
+          else if (world.isDecided) this.#decide(state, world);
+          else {
+            this.waits.push(step.wait.reason);
+            return "waits";
+          }
+          break;
+      }
+    }
+    throw new Error("the run does not end");
+  }
+
+  #callModel(
+    state: RunState,
+    step: { readonly turn: number; readonly graceFor: "turns" | "tool-calls" | "tokens" | null },
+    world: World,
+  ): void {
+    if (world.crash === "during-call") return this.#crash();
+    if (world.fails && state.modelFailures < 3) {
+      const retryAt = this.#now + 100;
+      this.append(modelFailed(step.turn, state.modelFailures + 1, retryAt));
+      return;
+    }
+    this.append(
+      responded(step.turn, {
+        text: "words",
+        calls: world.calls.map((effect) => call(effect)),
+        usage: { inputTokens: world.tokens },
+        ...(step.graceFor === null ? {} : { graceFor: step.graceFor }),
+      }),
+    );
+  }
+
+  #runTools(state: RunState, turn: TurnState, world: World): void {
+    const open = openCalls(state);
+    const uncounted = open.filter((each) => each.dispatch === 0).length;
+    const exhausted = decideBatchExhaustion(this.#policy, state.usage, uncounted);
+    if (exhausted !== null) {
+      for (const each of open) {
+        const value = renderBudgetRejection(exhausted);
+        const output = { type: "error-json" as const, value };
+        this.append(settled(turn.turn, each.index, "budget-rejected", { by: "runtime", output }));
+      }
+      return;
+    }
+    const asking = open.filter((each) => each.toolName === "asks" && each.phase === "declared");
+    if (asking.length > 0) {
+      this.append(...asking.map((each) => asked(turn.turn, each.index)));
+      return;
+    }
+    const denied = open.filter((each) => each.phase === "denied");
+    for (const each of denied) this.append(settled(turn.turn, each.index, "denied"));
+    const running = open.filter((each) => each.phase !== "denied");
+    const intents = running.filter((each) => each.toolName !== "read" && each.phase !== "prepared");
+    if (intents.length > 0) {
+      this.append(
+        prepared(
+          turn.turn,
+          ...intents.map((each) => ({
+            index: each.index,
+            effect:
+              each.toolName === "idempotent" ? ("idempotent" as const) : ("external" as const),
+            dispatch: each.dispatch + 1,
+          })),
+        ),
+      );
+    }
+    for (const each of intents) {
+      if (each.toolName === "idempotent") continue;
+      this.dispatched.push(`${each.operationId}#${each.dispatch + 1}`);
+    }
+    for (const [position, each] of running.entries()) {
+      // The world loses the attempt while the second handler runs.
+      if (world.crash === "after-intents" && position === 1) return this.#crash();
+      this.append(settled(turn.turn, each.index, world.outcome));
+    }
+  }
+
+  #decide(state: RunState, world: World): void {
+    const turn = must(state.turns.at(-1), "a wait has a turn").turn;
+    for (const each of openCalls(state)) {
+      if (each.phase === "awaiting-approval") {
+        this.control(decided(turn, each.index, world.fails ? "deny" : "approve", 0));
+      }
+      if (each.phase !== "unknown") continue;
+      this.control(decided(turn, each.index, world.decision, each.dispatch));
+      if (world.decision === "completed" || world.decision === "failed") {
+        const outcome = world.decision === "completed" ? "success" : "failure";
+        this.control(settled(turn, each.index, outcome, { by: "decision" }));
+      }
+    }
+  }
+}
+
+const RUNS = { numRuns: 250 };
+
+function everyRun(check: (simulation: Simulation, policy: AgentPolicy) => void): void {
+  const scripts = fc.array(worldArb, { maxLength: 25 });
+  fc.assert(
+    fc.property(scripts, policyArb, (script, policy) => {
+      const simulation = new Simulation(script, policy);
+      simulation.run();
+      check(simulation, AgentPolicySchema.parse(policy));
+    }),
+    RUNS,
+  );
+}
+
+function count(simulation: Simulation, type: RecordDraft["type"]): number {
+  return simulation.drafts.filter(({ draft }) => draft.type === type).length;
+}
+
+describe("[RUN-01] any run", () => {
+  it("[RUN-11] ends in exactly one settlement, or waits for a person", () => {
+    everyRun((simulation) => {
+      const isSettled = count(simulation, "SubmissionSettled") === 1;
+      expect(count(simulation, "SubmissionSettled")).toBeLessThanOrEqual(1);
+      expect(isSettled).toBe(simulation.waits.length === 0);
+      for (const wait of simulation.waits) expect(["approval", "unknown-outcome"]).toContain(wait);
+    });
+  });
+
+  it("folds to the same state every time, and from any prefix on", () => {
+    fc.assert(
+      fc.property(
+        fc.array(worldArb, { maxLength: 15 }),
+        policyArb,
+        fc.nat(),
+        (script, policy, cut) => {
+          const simulation = new Simulation(script, policy);
+          simulation.run();
+          const { stored } = simulation;
+          const whole = foldRun(stored);
+          expect(foldRun(simulation.stored)).toEqual(whole);
+          const at = 1 + (cut % stored.length);
+          let state = must(foldRun(stored.slice(0, at)), "a prefix has the run");
+          for (const rest of stored.slice(at)) state = foldRecord(state, rest);
+          expect(state).toEqual(whole);
+        },
+      ),
+      RUNS,
+    );
+  });
+
+  it("[CTX-14] takes at most maxTurns turns and one grace turn", () => {
+    everyRun((simulation, policy) => {
+      const { turns } = simulation.state;
+      const grace = turns.filter((turn) => turn.graceFor !== null);
+      expect(turns.length).toBeLessThanOrEqual(policy.maxTurns + 1);
+      expect(grace.length).toBeLessThanOrEqual(policy.onExhaustion === "fail" ? 0 : 1);
+      if (grace.length === 1) expect(turns.at(-1)).toBe(grace[0]);
+    });
+  });
+
+  it("[TOOL-04] never dispatches an external call twice without a decision", () => {
+    everyRun((simulation) => {
+      expect(new Set(simulation.dispatched).size).toBe(simulation.dispatched.length);
+      const clearances = simulation.drafts.filter(
+        ({ draft }) =>
+          draft.type === "OperationDecided" &&
+          (draft.payload.decision === "never-started" ||
+            draft.payload.decision === "safe-to-retry"),
+      );
+      const repeats = simulation.dispatched.filter((name) => !name.endsWith("#1"));
+      expect(repeats.length).toBeLessThanOrEqual(clearances.length);
+    });
+  });
+
+  it("[RUN-07] does nothing but settle once its deadline has passed", () => {
+    fc.assert(
+      fc.property(fc.array(worldArb, { maxLength: 25 }), policyArb, (script, policy) => {
+        const simulation = new Simulation(script, policy);
+        simulation.run();
+        const { stored } = simulation;
+        for (let length = 2; length < stored.length; length += 1) {
+          const state = must(foldRun(stored.slice(0, length)), "a prefix has the run");
+          const step = decideStep(state, {
+            ...facts({ now: DEADLINE }),
+            policy: AgentPolicySchema.parse(policy),
+          });
+          if (state.settlement === null) expect(step.kind).toBe("settle");
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("[RUN-08] spends what its records say", () => {
+    everyRun((simulation) => {
+      const { usage } = simulation.state;
+      expect(usage.turns).toBe(count(simulation, "ModelResponded"));
+      expect(usage.failedModelCalls).toBe(count(simulation, "ModelCallFailed"));
+      expect(usage.interruptedModelCalls).toBe(count(simulation, "ModelInterrupted"));
+    });
+  });
+});

@@ -1,0 +1,269 @@
+// Defining agents and tools: what is refused, with which words, and what their digests cover.
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { defineAgent, type AgentOptions } from "../../../shared/define/agent.ts";
+import { defineTool, type ToolOptions } from "../../../shared/define/tool.ts";
+import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
+import { AgentPolicySchema, type AgentPolicyInput } from "../../../shared/wire/policy.ts";
+import { AgentRegistry, digestDefinition } from "../../../durable-objects/agents/registry.ts";
+
+type StringAgent = AgentOptions<z.ZodString, z.ZodType>;
+type AnyTool = ToolOptions<z.ZodType, z.ZodType>;
+
+function agent(changes: Partial<StringAgent> = {}) {
+  return defineAgent<z.ZodString, z.ZodType>({
+    id: "helper",
+    revision: 1,
+    description: "Helps.",
+    input: z.string(),
+    instructions: "Help.",
+    model: "local/helper",
+    ...changes,
+  });
+}
+
+function tool(changes: Partial<AnyTool> = {}) {
+  return defineTool<z.ZodType, z.ZodType>({
+    name: "act",
+    revision: 1,
+    description: "Acts.",
+    input: z.object({ n: z.int() }),
+    execute: () => null,
+    ...changes,
+  });
+}
+
+function refusal(make: () => unknown): string {
+  try {
+    make();
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === "InvalidDefinition") return error.detail;
+    throw error;
+  }
+  return "accepted";
+}
+
+describe("[CTX-01] an agent's policy", () => {
+  it("has the specified defaults", () => {
+    expect(agent().policy).toEqual({
+      maxTurns: 12,
+      maxToolCalls: 24,
+      maxDuration: "5 minutes",
+      toolConcurrency: 4,
+      repeatedFailureLimit: 3,
+      modelRetries: 2,
+      modelIdleTimeout: "60 seconds",
+      onExhaustion: "final-answer",
+      toolResultBounds: { maxBytes: 51_200 },
+    });
+  });
+
+  it.each<[string, AgentPolicyInput]>([
+    ["policy.maxTurns", { maxTurns: 0 }],
+    ["policy.maxTurns", { maxTurns: 1_001 }],
+    ["policy.maxTurns", { maxTurns: 1.5 }],
+    ["policy.maxToolCalls", { maxToolCalls: -1 }],
+    ["policy.maxDuration", { maxDuration: "0 seconds" }],
+    ["policy.maxDuration", { maxDuration: "400 days" }],
+    ["policy.toolConcurrency", { toolConcurrency: 0 }],
+    ["policy.toolConcurrency", { toolConcurrency: 65 }],
+    ["policy.repeatedFailureLimit", { repeatedFailureLimit: -1 }],
+    ["policy.modelRetries", { modelRetries: 21 }],
+    ["policy.modelIdleTimeout", { modelIdleTimeout: "0 days" }],
+    ["policy.tokenBudget", { tokenBudget: 0 }],
+    ["policy.toolResultBounds.maxBytes", { toolResultBounds: { maxBytes: 255 } }],
+    ["policy.toolResultBounds.maxBytes", { toolResultBounds: { maxBytes: 1_048_577 } }],
+  ])("is refused by name: %s %j", (field, policy) => {
+    expect(refusal(() => agent({ policy }))).toContain(`agent "helper": ${field}: `);
+  });
+
+  it.each<AgentPolicyInput>([
+    { maxTurns: 1, maxToolCalls: 0, toolConcurrency: 1, repeatedFailureLimit: 0, modelRetries: 0 },
+    { maxTurns: 1_000, toolConcurrency: 64, modelRetries: 20, tokenBudget: 1 },
+    { maxDuration: "365 days", toolResultBounds: { maxBytes: 256 } },
+  ])("is accepted at its bounds: %j", (policy) => {
+    expect(agent({ policy }).policy).toMatchObject(policy);
+  });
+
+  it("refuses a field that it does not know", () => {
+    expect(AgentPolicySchema.safeParse({ maxTurnz: 3 }).success).toBe(false);
+  });
+});
+
+describe("defining an agent", () => {
+  it.each<[string, Partial<StringAgent>]>([
+    ["id", { id: "" }],
+    ["id", { id: "two words" }],
+    ["id", { id: "x".repeat(257) }],
+    ["revision", { revision: 0 }],
+    ["revision", { revision: 1.5 }],
+    ["description", { description: "" }],
+    ["description", { description: "x".repeat(8_193) }],
+  ])("names the wrong field: %s", (field, changes) => {
+    expect(refusal(() => agent(changes))).toContain(`: ${field}: `);
+  });
+
+  it("refuses two tools of one name, and a schema that has no JSON form", () => {
+    expect(refusal(() => agent({ tools: { a: tool(), b: tool() } }))).toContain(
+      "two are named act",
+    );
+    expect(refusal(() => agent({ output: z.date() }))).toContain("output has no JSON Schema form");
+  });
+
+  it("refuses two agents of one id in a deployment", () => {
+    expect(refusal(() => new AgentRegistry([agent(), agent()], {}, {}))).toContain("helper");
+    const registry = new AgentRegistry([agent(), agent({ id: "other" })], {}, {});
+    expect(registry.ids()).toEqual(["helper", "other"]);
+    expect(registry.find("helper")?.agent.id).toBe("helper");
+    expect(registry.find("nobody")).toBeNull();
+  });
+
+  it("[THR-04] decodes input to what is stored, defaults included", () => {
+    const planner = defineAgent({
+      id: "p",
+      revision: 1,
+      description: "d",
+      input: z.object({ city: z.string(), days: z.int().default(3) }),
+      instructions: ({ days }) => `Plan ${days} days.`,
+      inputPrompt: ({ city }) => `Go to ${city}.`,
+      model: "local/p",
+    });
+    const decoded = planner.decodeInput({ city: "Oslo", extra: 1 });
+    expect(decoded).toEqual({ ok: true, value: { city: "Oslo", days: 3 } });
+    expect(planner.open({ city: "Oslo", days: 2 })).toEqual({
+      instructions: "Plan 2 days.",
+      prompt: [{ role: "user", content: [{ type: "text", text: "Go to Oslo." }] }],
+    });
+    expect(planner.decodeInput({ city: 1 })).toMatchObject({
+      ok: false,
+      faults: [{ pointer: "/city" }],
+    });
+  });
+
+  it("[THR-04] refuses input that decodes to what cannot be stored", () => {
+    const odd = defineAgent({
+      id: "odd",
+      revision: 1,
+      description: "d",
+      input: z.string().transform((text) => new Date(text)),
+      instructions: "i",
+      model: "local/odd",
+    });
+    expect(odd.decodeInput("2026-01-01")).toMatchObject({ ok: false });
+  });
+
+  it("decodes output by its schema, and takes text as it is without one", () => {
+    expect(agent().decodeOutput("{}")).toEqual({ ok: true, value: "{}" });
+    const typed = agent({ output: z.object({ n: z.int() }) });
+    expect(typed.decodeOutput('{"n":1}')).toEqual({ ok: true, value: { n: 1 } });
+    expect(typed.decodeOutput('{"n":"1"}')).toMatchObject({ ok: false });
+    expect(typed.decodeOutput("n is 1")).toMatchObject({ ok: false });
+  });
+});
+
+describe("[TOOL-01] defining a tool", () => {
+  it.each(["a", "Act", "read_logs", "a-b", "a9", `x${"y".repeat(63)}`])("%j is a name", (name) => {
+    expect(tool({ name }).name).toBe(name);
+  });
+
+  it.each(["", "9a", "_a", "a b", "a.b", "ä", `x${"y".repeat(64)}`, "a\n"])(
+    "%j is none",
+    (name) => {
+      expect(refusal(() => tool({ name }))).toContain(": name: ");
+    },
+  );
+
+  it.each<[string, Partial<AnyTool>]>([
+    ["revision", { revision: 0 }],
+    ["description", { description: "" }],
+    ["timeout", { timeout: "0 seconds" }],
+  ])("names the wrong field: %s", (field, changes) => {
+    expect(refusal(() => tool(changes))).toContain(`tool "act": ${field}: `);
+  });
+
+  it("[TOOL-02] is external, and has thirty seconds, unless it says otherwise", () => {
+    expect(tool()).toMatchObject({ effect: "external", timeoutMillis: 30_000 });
+    expect(tool({ effect: "read", timeout: "2 minutes" })).toMatchObject({
+      effect: "read",
+      timeoutMillis: 120_000,
+    });
+  });
+
+  it("[RUN-03] decodes arguments before its handler sees them", () => {
+    expect(tool().decode({ n: 1 }).ok).toBe(true);
+    expect(tool().decode({ n: "1" })).toMatchObject({ ok: false, faults: [{ pointer: "/n" }] });
+  });
+});
+
+describe("[TOOL-05] a tool that asks people", () => {
+  const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  afterEach(() => {
+    warn.mockClear();
+  });
+
+  it("makes its agent warn of a short maxDuration, at definition", () => {
+    agent({ tools: { act: tool({ needsApproval: true }) } });
+    expect(warn).toHaveBeenCalledTimes(1);
+    expect(String(warn.mock.calls[0])).toMatch(/act.*maxDuration/);
+    agent({ tools: { act: tool({ needsApproval: () => false }) } });
+    expect(warn).toHaveBeenCalledTimes(2);
+  });
+
+  it("does not where people have time, or where no tool asks", () => {
+    agent({ tools: { act: tool({ needsApproval: true }) }, policy: { maxDuration: "1 hour" } });
+    agent({ tools: { act: tool() } });
+    expect(warn).not.toHaveBeenCalled();
+  });
+});
+
+describe("[THR-10] definition digests", () => {
+  const model = { provider: "local", name: "helper" };
+  const digests = (changes: Partial<StringAgent> = {}) => digestDefinition(agent(changes), model);
+  const base = digests({ tools: { act: tool() } });
+
+  it.each<[string, Partial<StringAgent>]>([
+    ["id", { id: "other" }],
+    ["revision", { revision: 2 }],
+    ["instructions", { instructions: "Help more." }],
+    ["input", { input: z.string().min(1) }],
+    ["output", { output: z.object({ n: z.int() }) }],
+    ["policy", { policy: { maxTurns: 13 } }],
+  ])("of the agent change with its %s, and the tools' do not", (_field, changes) => {
+    const changed = digests({ tools: { act: tool() }, ...changes });
+    expect(changed.agent).not.toBe(base.agent);
+    expect([changed.model, changed.tools]).toEqual([base.model, base.tools]);
+  });
+
+  it.each<[string, Partial<AnyTool>]>([
+    ["name", { name: "act2" }],
+    ["revision", { revision: 2 }],
+    ["schema", { input: z.object({ n: z.int(), m: z.int() }) }],
+    ["effect", { effect: "read" }],
+  ])("of the tools change with a tool's %s, and the agent's do not", (_field, changes) => {
+    const changed = digests({ tools: { act: tool(changes) } });
+    expect(changed.tools).not.toBe(base.tools);
+    expect([changed.agent, changed.model]).toEqual([base.agent, base.model]);
+  });
+
+  it("do not change with what is not part of them", () => {
+    const same = tool({ description: "Acts well.", timeout: "1 minute", execute: () => 1 });
+    const changed = digests({ description: "Helps well.", tools: { act: same } });
+    expect(changed).toEqual(base);
+  });
+
+  it("of functions as instructions are of the revision alone", () => {
+    const one = digests({ instructions: () => "one" });
+    expect(digests({ instructions: () => "two" })).toEqual(one);
+    expect(digests({ instructions: () => "one", revision: 2 }).agent).not.toBe(one.agent);
+  });
+
+  it("of the model change with its provider and its name", () => {
+    const digestOf = (provider: string, name: string) =>
+      digestDefinition(agent(), { provider, name }).model;
+    expect(new Set([digestOf("a", "b"), digestOf("a", "c"), digestOf("b", "b")]).size).toBe(3);
+    const [here, there] = [{}, { HOLDFAST_MODEL: "local/other" }].map(
+      (env) => new AgentRegistry([agent()], {}, env).find("helper")?.digests.model,
+    );
+    expect(here).not.toBe(there);
+  });
+});

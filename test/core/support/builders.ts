@@ -1,0 +1,300 @@
+// Hand-written event logs for tests of pure code: drafts of one run, stamped and checked by the record schema.
+import type { JsonValue } from "../../../shared/canonical-json.ts";
+import type { Decoded } from "../../../shared/define/decoded.ts";
+import { operationIdOf, runIdOf, submissionIdOf } from "../../../shared/ids.ts";
+import { must } from "../../../shared/assert.ts";
+import type { AssistantPart, FinishReason } from "../../../shared/wire/messages.ts";
+import type { DecisionKind } from "../../../shared/wire/operations.ts";
+import { AgentPolicySchema, type AgentPolicyInput } from "../../../shared/wire/policy.ts";
+import type { Exhausted } from "../../../shared/wire/policy.ts";
+import {
+  ThreadRecordSchema,
+  type RecordDraft,
+  type RecordOf,
+  type ToolOutcome,
+} from "../../../shared/wire/records.ts";
+import { NO_TOKENS, NO_USAGE, type TokenUsage } from "../../../shared/wire/usage.ts";
+import { digestJson } from "../../../durable-objects/platform/digest.ts";
+import type { StoredRecord } from "../../../durable-objects/thread/journal/journal.store.ts";
+import { stampRecord } from "../../../durable-objects/thread/journal/record-codec.ts";
+import type { StepFacts } from "../../../durable-objects/thread/run/decide-step.ts";
+import { foldRun } from "../../../durable-objects/thread/run/fold-run.ts";
+import type { RunState } from "../../../durable-objects/thread/run/run-state.ts";
+
+export const SUBMISSION = submissionIdOf(1, "aaaaaaaaaaaaaaaa");
+export const RUN = runIdOf(SUBMISSION);
+/** When the log of a test begins; record n is made n milliseconds later. */
+export const T0 = Date.parse("2026-11-01T12:00:00.000Z");
+export const DEADLINE = T0 + 300_000;
+export const DIGEST = "a".repeat(64);
+
+const OF_RUN = { submissionId: SUBMISSION, runId: RUN } as const;
+
+export interface Entry {
+  readonly draft: RecordDraft;
+  readonly epoch: number | null;
+}
+
+/** The same record from another attempt; null is a control. */
+export function by(epoch: number | null, draft: RecordDraft): Entry {
+  return { draft, epoch };
+}
+
+function isOfControl(draft: RecordDraft): boolean {
+  return (
+    draft.type === "OperationDecided" ||
+    draft.type === "AbortRequested" ||
+    draft.type === "RepairAnnotated" ||
+    (draft.type === "ToolSettled" && draft.payload.by === "decision")
+  );
+}
+
+/** Stamps drafts from `first` on. A draft that the schema refuses is a fault of the test. */
+export function log(entries: readonly (RecordDraft | Entry)[], first = 1): StoredRecord[] {
+  return entries.map((entry, index) => {
+    const draft = "draft" in entry ? entry.draft : entry;
+    const sequence = first + index;
+    const stamped = stampRecord(draft, sequence, { now: T0 + sequence, deploymentId: "test" });
+    const record = ThreadRecordSchema.parse(JSON.parse(JSON.stringify(stamped)));
+    const epoch = "draft" in entry ? entry.epoch : isOfControl(draft) ? null : 1;
+    return { record, epoch };
+  });
+}
+
+export function fold(...entries: readonly (RecordDraft | Entry)[]): RunState {
+  return must(foldRun(log(entries)), "the log has a run");
+}
+
+export function input(value: JsonValue = { ask: "go" }): RecordDraft {
+  return { type: "InputRecorded", ...OF_RUN, payload: { kind: "user", input: value } };
+}
+
+export function started(changes: Partial<RecordOf<"RunStarted">["payload"]> = {}): RecordDraft {
+  return {
+    type: "RunStarted",
+    ...OF_RUN,
+    payload: {
+      agentId: "agent",
+      revision: 1,
+      digests: { agent: DIGEST, model: DIGEST, tools: DIGEST },
+      instructions: "Be brief.",
+      prompt: null,
+      deadlineAt: new Date(DEADLINE).toISOString(),
+      historyFrom: 1,
+      ...changes,
+    },
+  };
+}
+
+/** Input and start: what every run begins with. */
+export const OPENING: readonly RecordDraft[] = [input(), started()];
+
+export interface Call {
+  readonly tool: string;
+  readonly args: JsonValue;
+}
+
+export function call(tool = "act", args: JsonValue = {}): Call {
+  return { tool, args };
+}
+
+export interface Response {
+  readonly text?: string;
+  readonly calls?: readonly Call[];
+  readonly finishReason?: FinishReason;
+  readonly usage?: Partial<TokenUsage>;
+  readonly graceFor?: Exhausted;
+  readonly callFaults?: RecordOf<"ModelResponded">["payload"]["callFaults"];
+}
+
+export function responded(turn: number, response: Response = {}): RecordDraft {
+  const { text, calls = [], finishReason, usage, graceFor, callFaults } = response;
+  const content: AssistantPart[] = [
+    ...(text === undefined ? [] : [{ type: "text" as const, text }]),
+    ...calls.map(({ tool, args }, index) => ({
+      type: "tool-call" as const,
+      toolCallId: `id-${turn}-${index}`,
+      toolName: tool,
+      input: args,
+    })),
+  ];
+  return {
+    type: "ModelResponded",
+    ...OF_RUN,
+    turn,
+    payload: {
+      content,
+      finishReason: finishReason ?? (calls.length === 0 ? "stop" : "tool-calls"),
+      usage: { ...NO_TOKENS, ...usage },
+      model: { provider: "test", name: "model" },
+      saw: { through: 1, digest: DIGEST },
+      ...(graceFor === undefined ? {} : { graceFor }),
+      ...(callFaults === undefined ? {} : { callFaults }),
+    },
+  };
+}
+
+export function modelFailed(
+  turn: number,
+  failure: number,
+  retryAt: number | null,
+  usage: Partial<TokenUsage> = {},
+): RecordDraft {
+  return {
+    type: "ModelCallFailed",
+    ...OF_RUN,
+    turn,
+    payload: {
+      failure,
+      reason: "http",
+      httpStatus: 503,
+      retryAt: retryAt === null ? null : new Date(retryAt).toISOString(),
+      usage: { ...NO_TOKENS, ...usage },
+    },
+  };
+}
+
+export function interrupted(turn: number, supersededEpoch: number): RecordDraft {
+  return { type: "ModelInterrupted", ...OF_RUN, turn, payload: { supersededEpoch } };
+}
+
+export function op(turn: number, index: number): string {
+  return operationIdOf(RUN, turn, index);
+}
+
+function identity(turn: number, index: number) {
+  return { operationId: op(turn, index), toolCallId: `id-${turn}-${index}`, toolName: "act" };
+}
+
+export interface Intent {
+  readonly index: number;
+  readonly effect?: "idempotent" | "external";
+  readonly dispatch?: number;
+}
+
+export function prepared(turn: number, ...intents: readonly Intent[]): RecordDraft {
+  return {
+    type: "ToolsPrepared",
+    ...OF_RUN,
+    turn,
+    payload: {
+      calls: intents.map(({ index, effect = "external", dispatch = 1 }) => ({
+        ...identity(turn, index),
+        effect,
+        argumentsDigest: digestJson({}),
+        dispatch,
+      })),
+    },
+  };
+}
+
+export function settled(
+  turn: number,
+  index: number,
+  outcome: ToolOutcome = "success",
+  options: {
+    readonly by?: "handler" | "runtime" | "decision";
+    readonly output?: RecordOf<"ToolSettled">["payload"]["output"];
+  } = {},
+): RecordDraft {
+  return {
+    type: "ToolSettled",
+    ...OF_RUN,
+    turn,
+    payload: {
+      ...identity(turn, index),
+      outcome,
+      output: options.output ?? { type: "text", value: `${outcome} ${turn}.${index}` },
+      by: options.by ?? "handler",
+    },
+  };
+}
+
+export function lost(turn: number, index: number, dispatch = 1): RecordDraft {
+  return {
+    type: "ToolUnknown",
+    ...OF_RUN,
+    turn,
+    payload: {
+      ...identity(turn, index),
+      dispatch,
+      argumentsDigest: digestJson({}),
+      reason: "attempt-lost",
+    },
+  };
+}
+
+export function asked(turn: number, index: number): RecordDraft {
+  return {
+    type: "ApprovalRequested",
+    ...OF_RUN,
+    turn,
+    payload: { ...identity(turn, index), argumentsDigest: digestJson({}) },
+  };
+}
+
+export function decided(
+  turn: number,
+  index: number,
+  decision: DecisionKind,
+  dispatch: number,
+  result: JsonValue = null,
+): RecordDraft {
+  return {
+    type: "OperationDecided",
+    ...OF_RUN,
+    turn,
+    payload: {
+      ...identity(turn, index),
+      decision,
+      dispatch,
+      decisionDigest: digestJson({ decision, result }),
+      argumentsDigest: digestJson({}),
+      author: "ann",
+      reason: "because",
+    },
+  };
+}
+
+export function abortAsked(): RecordDraft {
+  return { type: "AbortRequested", ...OF_RUN, payload: { author: "ann", reason: null } };
+}
+
+export function settlement(unknowns: readonly string[] = []): RecordDraft {
+  return {
+    type: "SubmissionSettled",
+    ...OF_RUN,
+    payload: {
+      outcome: "aborted",
+      usage: NO_USAGE,
+      ...(unknowns.length === 0 ? {} : { unknowns: [...unknowns] }),
+    },
+  };
+}
+
+export function retried(afterEpoch: number): RecordDraft {
+  return {
+    type: "RepairAnnotated",
+    submissionId: SUBMISSION,
+    payload: { action: "retry", afterEpoch, author: "ann", reason: "look again" },
+  };
+}
+
+/** The facts of a decision: the default policy, early in the run, any text is an answer. */
+export function facts(
+  changes: {
+    readonly policy?: AgentPolicyInput;
+    readonly now?: number;
+    readonly supersededEpoch?: number;
+    readonly decodeOutput?: (text: string) => Decoded<JsonValue>;
+    readonly hasOutputSchema?: boolean;
+  } = {},
+): StepFacts {
+  return {
+    policy: AgentPolicySchema.parse(changes.policy ?? {}),
+    now: changes.now ?? T0 + 1_000,
+    supersededEpoch: changes.supersededEpoch ?? null,
+    decodeOutput: changes.decodeOutput ?? ((value) => ({ ok: true, value })),
+    hasOutputSchema: changes.hasOutputSchema ?? false,
+  };
+}

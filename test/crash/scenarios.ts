@@ -1,0 +1,261 @@
+// The flows that are crashed at every point: each is a client that behaves as a good one would. It repeats what got no answer with the same
+// key, fires alarms, and decides what waits for it, until all is settled.
+import type { Failpoint } from "../../durable-objects/platform/failpoints.ts";
+import type { DecisionKind, Operation } from "../../shared/wire/operations.ts";
+import type { Outcome, Settlement } from "../../shared/wire/settlement.ts";
+import type { Receipt, SubmissionView } from "../../shared/wire/submission.ts";
+import type { PlannedTurn } from "../support/scripted-model.ts";
+import { testOptions } from "../support/test-options.ts";
+import { ThreadDriver } from "../support/thread-driver.ts";
+import { world, type CrashMode } from "../support/world.ts";
+
+export interface Scenario {
+  readonly name: string;
+  readonly submissions: readonly {
+    readonly plan: readonly PlannedTurn[];
+    readonly agent?: string;
+  }[];
+  /** The outcomes of the uninterrupted flow, and so of every other. */
+  readonly ends: readonly Outcome[];
+  /** What the person decides; unknown outcomes are decided by what the stubs counted. */
+  readonly approvals?: "approve" | "deny";
+  /** Aborts the submission of this index as soon as it is accepted. */
+  readonly abort?: number;
+  /** An authorizer that fails until the run is parked and a person retries it. */
+  readonly poison?: true;
+  /** A crash that belongs to the flow itself: what comes after it is crashed again. */
+  readonly before?: { readonly point: Failpoint; readonly mode: CrashMode };
+}
+
+const act = { calls: [{ tool: "act" }] };
+const done = { text: "done" };
+
+export const SCENARIOS: readonly Scenario[] = [
+  { name: "one turn", ends: ["completed"], submissions: [{ plan: [done] }] },
+  {
+    name: "tools of every effect",
+    ends: ["completed"],
+    submissions: [
+      { plan: [{ calls: [{ tool: "look" }, { tool: "bump" }, { tool: "act" }] }, act, done] },
+    ],
+  },
+  {
+    name: "faulty calls beside a good one",
+    ends: ["completed"],
+    submissions: [{ plan: [{ calls: [{ tool: "nothing" }, { tool: "look" }] }, done] }],
+  },
+  {
+    name: "two in the queue",
+    ends: ["completed", "completed"],
+    submissions: [{ plan: [act, done] }, { plan: [done] }],
+  },
+  {
+    name: "approved",
+    ends: ["completed"],
+    submissions: [{ plan: [{ calls: [{ tool: "guarded" }, { tool: "look" }] }, done] }],
+    approvals: "approve",
+  },
+  {
+    name: "denied",
+    ends: ["completed"],
+    submissions: [{ plan: [{ calls: [{ tool: "guarded" }] }, done] }],
+    approvals: "deny",
+  },
+  {
+    name: "model fails once",
+    ends: ["completed"],
+    submissions: [{ plan: [{ text: "done", fail: { how: "http", status: 503, times: 1 } }] }],
+  },
+  {
+    name: "model fails for good",
+    ends: ["failed"],
+    submissions: [{ plan: [{ fail: { how: "http", status: 400 } }] }],
+  },
+  {
+    name: "budget used up",
+    ends: ["completed"],
+    submissions: [
+      {
+        plan: [{ calls: [{ tool: "look" }, { tool: "look" }, { tool: "look" }] }, done],
+        agent: "frugal",
+      },
+    ],
+  },
+  {
+    name: "aborted while it waits",
+    ends: ["aborted", "completed"],
+    submissions: [{ plan: [{ calls: [{ tool: "guarded" }] }, done] }, { plan: [done] }],
+    abort: 0,
+  },
+  {
+    name: "model call lost",
+    ends: ["completed"],
+    submissions: [{ plan: [act, done] }],
+    before: { point: "model:after-call", mode: "sync-abort" },
+  },
+  {
+    name: "external call lost",
+    ends: ["completed", "completed"],
+    submissions: [{ plan: [act, done] }, { plan: [done] }],
+    before: { point: "tool:after-handler", mode: "sync-abort" },
+  },
+  {
+    name: "intents lost",
+    ends: ["completed"],
+    submissions: [{ plan: [{ calls: [{ tool: "act" }, { tool: "bump" }] }, done] }],
+    before: { point: "intents:after", mode: "sync-abort" },
+  },
+  {
+    name: "poisoned, then retried",
+    ends: ["completed"],
+    submissions: [{ plan: [act, done] }],
+    poison: true,
+  },
+];
+
+/** What a flow ended in. */
+export interface ScenarioEnd {
+  readonly thread: ThreadDriver;
+  readonly settlements: readonly Settlement[];
+  readonly receipts: readonly { readonly key: string; readonly receipt: Receipt }[];
+  /** States and wait reasons that the client saw on the way. */
+  readonly seen: ReadonlySet<string>;
+}
+
+const MAX_ROUNDS = 60;
+
+/** Retries and backoffs come within it; deadlines of runs that wait for people do not. */
+const SOON_MILLIS = 60_000;
+
+/** Runs the flow to its end, through whatever crashes are armed. */
+export async function runScenario(scenario: Scenario): Promise<ScenarioEnd> {
+  const thread = new ThreadDriver("crash");
+  const client = new ScenarioClient(thread, scenario);
+  let isPoisoned = scenario.poison === true;
+  testOptions.authorize = () =>
+    isPoisoned ? Promise.reject(new Error("the authorizer is down")) : true;
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    await client.submitAll();
+    await client.look();
+    await client.abortOnce();
+    await attempt(() => thread.runAlarms(3, SOON_MILLIS));
+    await client.decideAll();
+    const parked = await client.parked();
+    if (parked !== null) {
+      isPoisoned = false;
+      await attempt(() => thread.retry(parked));
+    }
+    const settlements = await client.settlements();
+    if (settlements !== null) {
+      await attempt(() => thread.runAlarms(3, SOON_MILLIS));
+      return { thread, settlements, receipts: client.receipts, seen: client.seen };
+    }
+  }
+  const stuck = await thread.explain();
+  throw new Error(`not settled after ${MAX_ROUNDS} rounds: ${JSON.stringify(stuck)}`);
+}
+
+/** A call that a crash may break off: the client asks again in its next round. */
+async function attempt<T>(call: () => Promise<T>): Promise<T | null> {
+  try {
+    return await call();
+  } catch (error) {
+    if (error instanceof TypeError) throw error;
+    return null;
+  }
+}
+
+class ScenarioClient {
+  readonly receipts: { key: string; receipt: Receipt }[] = [];
+  readonly seen = new Set<string>();
+  readonly #thread: ThreadDriver;
+  readonly #scenario: Scenario;
+  readonly #accepted = new Map<number, Receipt>();
+  #hasAborted = false;
+
+  constructor(thread: ThreadDriver, scenario: Scenario) {
+    this.#thread = thread;
+    this.#scenario = scenario;
+  }
+
+  async submitAll(): Promise<void> {
+    for (const [index, { plan, agent }] of this.#scenario.submissions.entries()) {
+      if (this.#accepted.has(index)) continue;
+      const key = `submission-${index}`;
+      // Of this thread alone, so that a model that fails once fails once for each.
+      const note = this.#thread.threadId;
+      const options = { key, note, ...(agent === undefined ? {} : { agent }) };
+      const result = await attempt(() => this.#thread.submit(plan, options));
+      if (result === null) return;
+      this.#accepted.set(index, result.receipt);
+      this.receipts.push({ key, receipt: result.receipt });
+    }
+  }
+
+  /** Notes what a caller can see at this moment. */
+  async look(): Promise<void> {
+    for (const receipt of this.#accepted.values()) await this.#view(receipt);
+  }
+
+  async abortOnce(): Promise<void> {
+    const { abort } = this.#scenario;
+    const receipt = abort === undefined ? undefined : this.#accepted.get(abort);
+    if (receipt === undefined || this.#hasAborted) return;
+    const view = await this.#view(receipt);
+    if (view?.wait?.reason !== "approval" && view?.state !== "settled") return;
+    const result = await attempt(() => this.#thread.abort(receipt.submissionId));
+    this.#hasAborted = result?.settlement !== undefined;
+  }
+
+  async decideAll(): Promise<void> {
+    if (this.#scenario.abort !== undefined) return;
+    for (const operation of (await attempt(() => this.#thread.operations())) ?? []) {
+      const { decision, result } = this.#decisionOn(operation);
+      this.seen.add(decision);
+      await attempt(() =>
+        this.#thread.decide(
+          operation.operationId,
+          decision,
+          result === undefined ? {} : { result },
+        ),
+      );
+    }
+  }
+
+  #decisionOn(operation: Operation): { decision: DecisionKind; result?: string } {
+    if (operation.kind === "approval") return { decision: this.#scenario.approvals ?? "approve" };
+    // The person looks outside: did it happen?
+    const ran = world.executions.get(operation.operationId) ?? 0;
+    return ran > 0 ? { decision: "completed", result: "done" } : { decision: "never-started" };
+  }
+
+  /** A submission that was parked for too many attempts, if any. */
+  async parked(): Promise<string | null> {
+    for (const receipt of this.#accepted.values()) {
+      const view = await this.#view(receipt);
+      if (view?.wait?.reason === "attempts-exhausted") return receipt.submissionId;
+    }
+    return null;
+  }
+
+  /** All settlements, or null while one is owed. */
+  async settlements(): Promise<Settlement[] | null> {
+    if (this.#accepted.size < this.#scenario.submissions.length) return null;
+    const settlements: Settlement[] = [];
+    for (const receipt of this.#accepted.values()) {
+      const view = await this.#view(receipt);
+      if (view?.settlement === undefined) return null;
+      settlements.push(view.settlement);
+    }
+    return settlements;
+  }
+
+  async #view(receipt: Receipt): Promise<SubmissionView | null> {
+    const view = await attempt(() => this.#thread.submission(receipt.submissionId));
+    if (view !== null) {
+      this.seen.add(view.state);
+      if (view.wait !== undefined) this.seen.add(view.wait.reason);
+    }
+    return view;
+  }
+}

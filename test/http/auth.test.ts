@@ -1,0 +1,367 @@
+// Who may do what: credentials, the development key, permissions, tenants; and that no answer tells a secret.
+import { createExecutionContext, env } from "cloudflare:test";
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { ThreadClient, type ThreadNamespace } from "../../durable-objects/clients/thread-client.ts";
+import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
+import { SubmitResultSchema } from "../../shared/wire/submission.ts";
+import { createApp } from "../../worker/app.ts";
+import {
+  hasPermission,
+  OPERATION_PERMISSIONS,
+  PermissionSchema,
+  type Permission,
+} from "../../worker/auth/permissions.ts";
+import { verifyKey, type Principal } from "../../worker/auth/verify-key.ts";
+import { parseEnv, type ApiKey } from "../../worker/env.ts";
+import { ThreadOperations } from "../../worker/operations/thread-operations.ts";
+import { ThreadDriver } from "../support/thread-driver.ts";
+import {
+  command,
+  expectEmptyFile,
+  expectProblem,
+  expectRefusal,
+  readAnswer,
+  send,
+  sendBare,
+  submit,
+  type Answer,
+} from "./http-client.ts";
+import { NO_OPERATION, NO_SUBMISSION, rightRequest, ROUTES, type Route } from "./routes.ts";
+
+const namespace = z.custom<ThreadNamespace>().parse(env.THREADS);
+const SECRET = "a-key-of-the-tests";
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+function keyOf(permissions: readonly Permission[], changes: Partial<ApiKey> = {}): ApiKey {
+  return {
+    id: "restricted",
+    sha256: sha256(SECRET),
+    tenant: "dev",
+    principal: "tester",
+    permissions: [...permissions],
+    ...changes,
+  };
+}
+
+/** The app with other keys than the Worker under test has, over the same objects. */
+async function sendTo(keys: readonly ApiKey[], request: Request): Promise<Answer> {
+  const bindings = { ...env, HOLDFAST_API_KEYS: JSON.stringify(keys) };
+  return readAnswer(await createApp().fetch(request, bindings, createExecutionContext()));
+}
+
+/** A right request of the route, with the tests' own key. */
+function requestOf(route: Route, threadId: string, submissionId: string, key = SECRET): Request {
+  const { headers, ...sent } = rightRequest(route, submissionId);
+  return new Request(`https://holdfast.example${route.path(threadId, submissionId)}`, {
+    ...sent,
+    headers: { ...headers, authorization: `Bearer ${key}` },
+  });
+}
+
+describe("credentials", () => {
+  it("[UX-04] says how to send a credential to one who sent none", async () => {
+    const answer = await sendBare("/v1/threads/x/explain");
+    const problem = expectRefusal(answer, 401, "Unauthenticated");
+    expect(problem.detail).toContain("Authorization: Bearer");
+    expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+  });
+
+  it("[UX-04] says how to configure keys where none is configured", async () => {
+    const answer = await sendTo([], new Request("http://127.0.0.1/v1/threads/x/explain"));
+    const problem = expectRefusal(answer, 401, "Unauthenticated");
+    expect(problem.detail).toContain("HOLDFAST_API_KEYS");
+  });
+
+  it("refuses a key that is not known, and says nothing of those that are", async () => {
+    const answer = await send("/v1/threads/x/explain", {
+      headers: { authorization: "Bearer holdfast-prod" },
+    });
+    expectRefusal(answer, 401, "Unauthenticated");
+    expect(answer.text).not.toContain("holdfast-prod");
+    expect(answer.text).not.toMatch(/[0-9a-f]{64}/);
+    expect(answer.text).not.toContain("tester");
+  });
+
+  it.each([
+    ["http://holdfast.example"],
+    ["https://holdfast.example"],
+    ["http://127.0.0.1.holdfast.example"],
+    ["http://localhost.holdfast.example"],
+    ["http://127.holdfast.example"],
+    ["http://0.0.0.0"],
+    ["http://10.0.0.1"],
+    ["http://128.0.0.1"],
+    ["http://[::2]"],
+  ])("refuses the development key at %s, and says why", async (base) => {
+    const thread = new ThreadDriver("auth-host");
+    for (const route of ROUTES) {
+      const { headers, ...sent } = rightRequest(route, NO_SUBMISSION);
+      const request = new Request(base + route.path(thread.threadId, NO_SUBMISSION), {
+        ...sent,
+        headers: { ...headers, host: "127.0.0.1", "x-forwarded-host": "127.0.0.1" },
+      });
+      const answer = await sendTo([keyOf(["admin"], { sha256: sha256("holdfast-dev") })], request);
+      expect(expectRefusal(answer, 401, "Unauthenticated").detail).toContain("loopback");
+    }
+    await expectEmptyFile(thread);
+  });
+
+  it.each(["http://127.0.0.1", "http://127.1.2.3:8787", "http://localhost:8787", "http://[::1]"])(
+    "takes the development key at %s",
+    async (base) => {
+      expectRefusal(await send("/v1/threads/none/explain", { base }), 404, "ThreadNotFound");
+    },
+  );
+
+  it("takes another key at any host", async () => {
+    const request = new Request("https://holdfast.example/v1/threads/none/explain", {
+      headers: { authorization: `Bearer ${SECRET}` },
+    });
+    expectRefusal(await sendTo([keyOf(["threads:read"])], request), 404, "ThreadNotFound");
+  });
+
+  it("finds the principal by the digest of the key alone", () => {
+    const keys = [
+      keyOf(["admin"], { id: "one", sha256: sha256("one"), principal: "ann" }),
+      keyOf(["threads:read"], { id: "two", sha256: sha256("two"), principal: "bob" }),
+    ];
+    expect(verifyKey(keys, "Bearer two", "holdfast.example")).toEqual({
+      kind: "verified",
+      principal: { keyId: "two", tenant: "dev", principal: "bob", permissions: ["threads:read"] },
+    });
+    for (const wrong of ["three", sha256("one"), "one ", "On\u0435", ""]) {
+      expect(verifyKey(keys, `Bearer ${wrong}`, "holdfast.example").kind).toBe("refused");
+    }
+  });
+});
+
+/** What each route needs. */
+const NEEDS: Readonly<Record<string, Permission>> = {
+  "POST submissions": "threads:write",
+  "GET submission": "threads:read",
+  "GET settlement": "threads:read",
+  "POST abort": "threads:write",
+  "GET records": "threads:read",
+  "GET operations": "threads:read",
+  "POST decide": "threads:approve",
+  "GET explain": "threads:read",
+  "POST repair": "threads:operate",
+};
+
+describe("permissions", () => {
+  it.each([...ROUTES])(
+    "[UX-04] $name names the permission that is missing, and does nothing without it",
+    async (route) => {
+      const needed = NEEDS[route.name] ?? "admin";
+      const others = PermissionSchema.options.filter(
+        (permission) => permission !== needed && permission !== "admin",
+      );
+      const thread = new ThreadDriver("auth-permission");
+      const answer = await sendTo(
+        [keyOf(others)],
+        requestOf(route, thread.threadId, NO_SUBMISSION),
+      );
+      const problem = expectRefusal(answer, 403, "PermissionMissing");
+      expect(problem["permission"]).toBe(needed);
+      expect(problem.detail).toContain(needed);
+      await expectEmptyFile(thread);
+    },
+  );
+
+  it.each([...ROUTES])("$name works with its permission alone, and with admin", async (route) => {
+    for (const permission of [NEEDS[route.name] ?? "admin", "admin" as const]) {
+      const thread = new ThreadDriver("auth-enough");
+      const answer = await sendTo(
+        [keyOf([permission])],
+        requestOf(route, thread.threadId, NO_SUBMISSION),
+      );
+      const isSubmit = route.name === "POST submissions";
+      if (isSubmit) expect(answer.status).toBe(202);
+      else expectRefusal(answer, 404, "ThreadNotFound");
+    }
+  });
+
+  it("asks for threads:operate where a decision is about an unknown outcome", async () => {
+    const principal: Principal = {
+      keyId: "k",
+      tenant: "dev",
+      principal: "tester",
+      permissions: ["threads:approve", "threads:write", "threads:read"],
+    };
+    const thread = new ThreadDriver("auth-decide");
+    const operations = new ThreadOperations(parseEnv(env), principal);
+    for (const decision of [
+      "completed",
+      "failed",
+      "never-started",
+      "safe-to-retry",
+      "abort",
+    ] as const) {
+      const made = {
+        operationId: NO_OPERATION,
+        decision,
+        reason: "guess",
+        ...(decision === "completed" ? { result: 1 } : {}),
+      };
+      const refusal = operations.decideOperations(thread.threadId, { decisions: [made] });
+      await expect(refusal).rejects.toThrow(HoldfastError);
+      await expect(refusal).rejects.toMatchObject({
+        code: "PermissionMissing",
+        fields: { permission: "threads:operate" },
+      });
+    }
+    await expectEmptyFile(thread);
+  });
+
+  it("grants an operation its own permission and admin, and no other", () => {
+    for (const [operation, needed] of Object.entries(OPERATION_PERMISSIONS)) {
+      const known = z.custom<keyof typeof OPERATION_PERMISSIONS>().parse(operation);
+      for (const permission of PermissionSchema.options) {
+        const isGranted = permission === needed || permission === "admin";
+        expect(hasPermission([permission], known)).toBe(isGranted);
+      }
+      expect(hasPermission([], known)).toBe(false);
+    }
+  });
+
+  it("[UX-05] never says of work that it admitted that nothing was applied", async () => {
+    const thread = new ThreadDriver("auth-wait");
+    const request = new Request(
+      `https://holdfast.example/v1/threads/${thread.threadId}/submissions`,
+      {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${SECRET}`,
+          "content-type": "application/json",
+          "idempotency-key": "k",
+          prefer: "wait=20",
+        },
+        body: JSON.stringify(command([{ text: "ok" }])),
+      },
+    );
+    // May submit, may not read: the wait needs what the submission does not.
+    const answer = await sendTo([keyOf(["threads:write"])], request);
+    const { submissions } = await thread.dump();
+    if (answer.status === 403) expect(submissions).toEqual([]);
+    else {
+      expect(answer.status).toBe(202);
+      expect(submissions).toHaveLength(1);
+    }
+  });
+});
+
+describe("tenants", () => {
+  it("cannot reach each other's thread of the same id", async () => {
+    const thread = new ThreadDriver("auth-tenant");
+    const mine = SubmitResultSchema.parse(
+      (await submit(thread.threadId, "k", command([{ text: "mine" }]))).json,
+    ).receipt;
+    await thread.settlement(mine.submissionId);
+    await thread.quiet();
+    const before = await thread.dump();
+    const caller = { tenant: "other", principal: "tester" };
+    const theirs = new ThreadClient(namespace, caller, thread.threadId);
+    const notFound = { code: "ThreadNotFound" };
+    await expect(theirs.explain()).rejects.toMatchObject(notFound);
+    await expect(theirs.readPage({ after: 0, limit: 100 })).rejects.toMatchObject(notFound);
+    await expect(theirs.getSubmission(mine.submissionId)).rejects.toMatchObject(notFound);
+    await expect(theirs.abort(mine.submissionId, {})).rejects.toMatchObject(notFound);
+    const { receipt, replayed } = await theirs.submit("k", command([{ text: "theirs" }]));
+    expect(replayed).toBe(false);
+    expect(receipt.submissionId).not.toBe(mine.submissionId);
+    await expect(theirs.getSubmission(mine.submissionId)).rejects.toMatchObject({
+      code: "SubmissionNotFound",
+    });
+    expect(await theirs.awaitSettlementRecord(receipt.submissionId, 10_000)).toMatchObject({
+      output: "theirs",
+    });
+    expect(await thread.dump()).toEqual(before);
+  });
+
+  it("get another tenant's thread over no route, whatever they may do in their own", async () => {
+    const thread = new ThreadDriver("auth-tenant");
+    const { receipt } = await thread.submit([{ calls: [{ tool: "guarded" }] }, { text: "ok" }]);
+    await thread.waitingFor(receipt.submissionId, "approval");
+    await thread.quiet();
+    const before = await thread.dump();
+    for (const route of ROUTES.filter(({ name }) => name !== "POST submissions")) {
+      const request = requestOf(route, thread.threadId, receipt.submissionId);
+      const answer = await sendTo([keyOf(["admin"], { tenant: "other-by-http" })], request);
+      expectRefusal(answer, 404, "ThreadNotFound");
+      expect(answer.text).not.toContain(receipt.submissionId);
+    }
+    expect(await thread.dump()).toEqual(before);
+  });
+
+  it.each([
+    [
+      ["a", 'b","c'],
+      ['a","b', "c"],
+    ],
+    [
+      ["a/b", "c"],
+      ["a", "b/c"],
+    ],
+    [
+      ["a", "1"],
+      ["a1", ""],
+    ],
+  ])("have no two names for one object: %j and %j", async (one, two) => {
+    const names: string[] = [];
+    const spy: ThreadNamespace = {
+      getByName: (name) => {
+        names.push(name);
+        return namespace.getByName("spied");
+      },
+    };
+    for (const [tenant = "", threadId = ""] of [one, two]) {
+      const client = new ThreadClient(spy, { tenant, principal: "tester" }, threadId);
+      await expect(client.explain()).rejects.toThrow(HoldfastError);
+    }
+    expect(new Set(names).size).toBe(2);
+  });
+});
+
+describe("secrets", () => {
+  it("[RUN-12] are in no answer: not the key, its digest, a stack or what a provider said", async () => {
+    const thread = new ThreadDriver("auth-answers");
+    const plans = [
+      command([{ fail: { how: "http", status: 400 } }]),
+      command([{ calls: [{ tool: "act", input: { behave: "hostile" } }] }, { text: "ok" }]),
+    ];
+    const answers: Answer[] = [];
+    for (const [index, plan] of plans.entries()) {
+      answers.push(await submit(thread.threadId, `k${index}`, plan, { prefer: "wait=20" }));
+      expect(answers.at(-1)?.status).toBe(202);
+    }
+    for (const route of ROUTES) {
+      answers.push(
+        await sendBare(route.path(thread.threadId, "none"), rightRequest(route, "none")),
+      );
+      answers.push(await sendBare(route.path(thread.threadId, "none")));
+    }
+    for (const answer of answers) {
+      const said = `${answer.text}${JSON.stringify([...answer.headers])}`;
+      expect(said).not.toContain("holdfast-dev");
+      expect(said).not.toContain(sha256("holdfast-dev"));
+      expect(said).not.toMatch(/secret|trap|node_modules|\bat \w+ \(/);
+    }
+  });
+
+  it("[UX-04] tell nothing where the deployment is misconfigured: the answer has no value of a variable", async () => {
+    const bindings = { ...env, HOLDFAST_API_KEYS: '[{"sha256":"hunter2-hunter2"}]' };
+    const request = new Request("http://127.0.0.1/v1/threads/x/explain");
+    const answer = await readAnswer(
+      await createApp().fetch(request, bindings, createExecutionContext()),
+    );
+    expect(answer.status).toBe(503);
+    expect(expectProblem(answer)).toMatchObject({ code: "Unavailable" });
+    expect(answer.text).toContain("HOLDFAST_API_KEYS");
+    expect(answer.text).not.toContain("hunter2");
+  });
+});
