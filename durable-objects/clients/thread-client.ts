@@ -64,8 +64,11 @@ export class ThreadClient {
     );
   }
 
-  getSubmission(submissionId: string): Promise<SubmissionView> {
-    return callRpc(this.#stub, (stub) => stub.getSubmission({ ...this.#address, submissionId }));
+  /** As it is once it settled, or after the timeout. */
+  getSubmission(submissionId: string, timeoutMillis: number): Promise<SubmissionView> {
+    return callRpc(this.#stub, (stub) =>
+      stub.getSubmission({ ...this.#address, submissionId, timeoutMillis }),
+    );
   }
 
   /** Null when it is still owed after the timeout. */

@@ -54,12 +54,16 @@ async function readCall(
   reduction: StreamReduction,
 ): Promise<ModelCallOutcome> {
   const options = { ...call.options, abortSignal: stop.signal };
-  const opened = await withIdleTimeout(call, stop, () => call.model.doStream(options));
-  if (opened.kind !== "done") return failedOf(opened, reduction);
-  const reader = opened.value.stream.getReader();
+  const idle = startIdleTimer(stop, call.idleTimeoutMillis);
+  let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | null = null;
   try {
+    const opened = await raceSignal(() => call.model.doStream(options), stop.signal);
+    if (opened.kind !== "done") return failedOf(opened, reduction);
+    reader = opened.value.stream.getReader();
+    const stream = reader;
     for (;;) {
-      const read = await withIdleTimeout(call, stop, () => reader.read());
+      idle.heard();
+      const read = await raceSignal(() => stream.read(), stop.signal);
       if (read.kind !== "done") return failedOf(read, reduction);
       if (read.value.done) return endOf(reduction);
       const error = partError(read.value.value);
@@ -70,29 +74,36 @@ async function readCall(
     // A part that is not what the interface promises.
     return failed(classifyModelError(error), reduction);
   } finally {
+    idle.clear();
     // The stream may be broken already; letting go of it cannot fail the call.
-    void reader.cancel().catch(() => undefined);
+    void reader?.cancel().catch(() => undefined);
   }
-}
-
-function partError(part: LanguageModelV4StreamPart): { error: unknown } | null {
-  return part.type === "error" ? { error: part.error } : null;
 }
 
 const IDLE = Symbol("idle");
 
-async function withIdleTimeout<T>(
-  call: ModelCall,
+/** One timer for the whole call: a part that comes only notes its time, as a timer per part would cost more than the part. */
+function startIdleTimer(
   stop: AbortController,
-  work: () => PromiseLike<T>,
-): Promise<Raced<T>> {
-  const idle = new AbortController();
-  const timer = setTimeout(() => idle.abort(IDLE), call.idleTimeoutMillis);
-  try {
-    return await raceSignal(work, AbortSignal.any([stop.signal, idle.signal]));
-  } finally {
-    clearTimeout(timer);
-  }
+  idleMillis: number,
+): { heard: () => void; clear: () => void } {
+  let heardAt = performance.now();
+  const check = (): void => {
+    const left = heardAt + idleMillis - performance.now();
+    if (left <= 0) stop.abort(IDLE);
+    else timer = setTimeout(check, left);
+  };
+  let timer = setTimeout(check, idleMillis);
+  return {
+    heard: () => {
+      heardAt = performance.now();
+    },
+    clear: () => clearTimeout(timer),
+  };
+}
+
+function partError(part: LanguageModelV4StreamPart): { error: unknown } | null {
+  return part.type === "error" ? { error: part.error } : null;
 }
 
 function failedOf(

@@ -10,6 +10,7 @@ export type Columns<Row> = { [Name in keyof Row]: Row[Name] & SqlStorageValue };
 export class Database {
   readonly #storage: DurableObjectStorage;
   #depth = 0;
+  #rollbacks = 0;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
@@ -38,6 +39,11 @@ export class Database {
     this.#storage.sql.exec(statement, ...bindings);
   }
 
+  /** How many transactions of this instance rolled back: what was remembered before the last one may be wrong. */
+  get rollbacks(): number {
+    return this.#rollbacks;
+  }
+
   /** The size of the object's database file in bytes. */
   get sizeBytes(): number {
     return this.#storage.sql.databaseSize;
@@ -61,6 +67,9 @@ export class Database {
         }
         return result;
       });
+    } catch (error) {
+      this.#rollbacks += 1;
+      throw error;
     } finally {
       this.#depth -= 1;
     }

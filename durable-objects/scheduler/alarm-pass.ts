@@ -66,6 +66,8 @@ export class AlarmPass {
       try {
         const seen = dueQueue.read(NATIVE_LANE);
         if (seen === null || seen.dueAt === null) return;
+        // An alarm that came early: the work keeps its time, and the slot is armed for it again.
+        if (seen.dueAt > clock.now()) return dueQueue.rearmOwed();
         if (await this.#wave(seen.revision, seen.attempts, budget)) return;
       } catch (error) {
         logEvent("error", "rearm-failed", { error: errorName(error) });

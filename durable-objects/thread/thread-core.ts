@@ -12,6 +12,8 @@ import type { Appended, JournalStore } from "./journal/journal.store.ts";
 import type { LedgerStore } from "./ledger/ledger.store.ts";
 import type { ThreadRowStore } from "./ledger/thread-row.store.ts";
 import type { ProgressWaiters } from "./progress/progress-waiters.ts";
+import { foldRecord } from "./run/fold-run.ts";
+import type { RunState } from "./run/run-state.ts";
 import type { History } from "./run/history.ts";
 import type { LiveRun } from "./run/live-run.ts";
 import type { ThreadLimits } from "./thread-limits.ts";
@@ -93,16 +95,16 @@ export class ThreadCore {
     drafts: readonly RecordDraft[],
     alongside: (appended: Appended) => void = () => undefined,
   ): void {
-    const appended = this.database.transact(() => {
+    const { state, appended } = this.database.transact(() => {
       if (live.hasEnded || this.row.epoch() !== live.epoch) {
         throw new HoldfastError("OwnershipLost", "A newer attempt owns this thread.");
       }
-      const added = this.journal.append(live.queueSequence, live.epoch, drafts, this.clock.now());
-      alongside(added);
+      const added = this.#append(live.queueSequence, live.epoch, live.state, drafts);
+      alongside(added.appended);
       this.failpoints.hit(`${point}:inside`);
       return added;
     });
-    live.observe(appended);
+    live.observe(state, appended);
     this.waiters.notify();
     this.failpoints.hit(`${point}:after`);
   }
@@ -110,19 +112,30 @@ export class ThreadCore {
   /** Appends records of a control: no epoch, and a live attempt at that run sees them at once. */
   commitAsControl(
     queueSequence: number,
+    run: RunState,
     point: CommitPoint,
     drafts: readonly RecordDraft[],
     alongside: (appended: Appended) => void,
-  ): Appended {
-    const appended = this.database.transact(() => {
-      const added = this.journal.append(queueSequence, null, drafts, this.clock.now());
-      alongside(added);
+  ): void {
+    const { state, appended } = this.database.transact(() => {
+      const added = this.#append(queueSequence, null, run, drafts);
+      alongside(added.appended);
       this.failpoints.hit(`${point}:inside`);
       return added;
     });
-    if (this.live?.queueSequence === queueSequence) this.live.observe(appended);
+    if (this.live?.queueSequence === queueSequence) this.live.observe(state, appended);
     this.waiters.notify();
     this.failpoints.hit(`${point}:after`);
-    return appended;
+  }
+
+  /** Appends, and folds what was appended while it can still be rolled back: a record that cannot follow never gets into the log. */
+  #append(
+    queueSequence: number,
+    epoch: number | null,
+    run: RunState,
+    drafts: readonly RecordDraft[],
+  ): { state: RunState; appended: Appended } {
+    const appended = this.journal.append(queueSequence, epoch, drafts, this.clock.now());
+    return { state: appended.records.reduce(foldRecord, run), appended };
   }
 }

@@ -21,7 +21,7 @@ import { ThreadRpcSchemas, type ThreadRpcRequest } from "./thread-rpc.ts";
 import { ThreadServices } from "./thread-services.ts";
 import { explainThread } from "./view/explain-thread.ts";
 import { listOperations } from "./view/list-operations.ts";
-import { readSettlement, readSubmission } from "./view/read-submission.ts";
+import { isSettled, readSettlement, readSubmission } from "./view/read-submission.ts";
 
 type Answer<T> = Promise<RpcResult<T>>;
 
@@ -51,10 +51,15 @@ export function threadObjectClass(options: HoldfastOptions, ports: Ports = syste
       });
     }
 
+    /** As it is once it settled, or after the timeout. */
     getSubmission(request: ThreadRpcRequest<"getSubmission">): Answer<SubmissionView> {
-      return serveRpc("getSubmission", ThreadRpcSchemas.getSubmission, request, (asked) =>
-        readSubmission(this.#services.open(asked.threadId), asked.submissionId),
-      );
+      return serveRpc("getSubmission", ThreadRpcSchemas.getSubmission, request, async (asked) => {
+        const core = this.#services.open(asked.threadId);
+        await core.waiters.waitFor(undefined, asked.timeoutMillis, () =>
+          isSettled(core, asked.submissionId) ? true : null,
+        );
+        return readSubmission(core, asked.submissionId);
+      });
     }
 
     /** Outcome, usage and failure without the output; null when it is still owed after the timeout. */

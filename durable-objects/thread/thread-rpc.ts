@@ -21,7 +21,7 @@ export const ThreadRpcSchemas = {
     idempotencyKey: PrintableIdSchema,
     request: SubmitRequestSchema,
   }),
-  getSubmission: OfSubmissionSchema,
+  getSubmission: OfSubmissionSchema.extend({ timeoutMillis: TimeoutMillisSchema.default(0) }),
   awaitSettlement: OfSubmissionSchema.extend({
     timeoutMillis: TimeoutMillisSchema,
     waitId: WaitIdSchema.optional(),

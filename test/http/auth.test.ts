@@ -269,12 +269,12 @@ describe("tenants", () => {
     const notFound = { code: "ThreadNotFound" };
     await expect(theirs.explain()).rejects.toMatchObject(notFound);
     await expect(theirs.readPage({ after: 0, limit: 100 })).rejects.toMatchObject(notFound);
-    await expect(theirs.getSubmission(mine.submissionId)).rejects.toMatchObject(notFound);
+    await expect(theirs.getSubmission(mine.submissionId, 0)).rejects.toMatchObject(notFound);
     await expect(theirs.abort(mine.submissionId, {})).rejects.toMatchObject(notFound);
     const { receipt, replayed } = await theirs.submit("k", command([{ text: "theirs" }]));
     expect(replayed).toBe(false);
     expect(receipt.submissionId).not.toBe(mine.submissionId);
-    await expect(theirs.getSubmission(mine.submissionId)).rejects.toMatchObject({
+    await expect(theirs.getSubmission(mine.submissionId, 0)).rejects.toMatchObject({
       code: "SubmissionNotFound",
     });
     expect(await theirs.awaitSettlementRecord(receipt.submissionId, 10_000)).toMatchObject({

@@ -124,7 +124,7 @@ describe("the alarm", () => {
     await thread.arrival(gate);
     world.advance(20);
     await thread.openGate(gate);
-    await thread.quiet();
+    await expect.poll(async () => (await thread.dump()).due?.reason).toBe("yield");
     const yielded = await thread.dump();
     expect(yielded.due).toMatchObject({ reason: "yield", dueAt: world.now });
     expect(yielded.records.at(-1)?.type).toBe("ToolSettled");

@@ -278,7 +278,7 @@ describe("a tool that is gone", () => {
         `UPDATE batches SET records = replace(replace(records, '"toolName":"bump"', '"toolName":"was_bump"'), '"toolName":"look"', '"toolName":"was_look"')`,
       );
       storage.sql.exec(
-        `UPDATE batches SET records = json_set(records, '$[2].payload.digests.tools', '${"0".repeat(64)}') WHERE records LIKE '%RunStarted%'`,
+        `UPDATE batches SET records = json_set(records, '$.records[2].payload.digests.tools', '${"0".repeat(64)}') WHERE records LIKE '%RunStarted%'`,
       );
     });
     await thread.fireAlarm();

@@ -12,9 +12,10 @@ import { unwrap } from "../../shared/wire/rpc.ts";
 import type { ExpectedDefinitions } from "../../shared/wire/agent.ts";
 import type { Explanation } from "../../shared/wire/explain.ts";
 import type { Decision, Operation } from "../../shared/wire/operations.ts";
-import { ThreadRecordSchema, type ThreadRecord } from "../../shared/wire/records.ts";
+import type { ThreadRecord } from "../../shared/wire/records.ts";
 import type { Settlement } from "../../shared/wire/settlement.ts";
 import type { AbortResult, SubmissionView, SubmitResult } from "../../shared/wire/submission.ts";
+import { decodeBatch } from "../../durable-objects/thread/journal/record-codec.ts";
 import type { ThreadNamespace } from "../../durable-objects/clients/thread-client.ts";
 import { vi } from "vitest";
 import { z } from "zod";
@@ -284,9 +285,7 @@ export class ThreadDriver {
         .toArray();
       return {
         batches,
-        records: batches.flatMap((batch) =>
-          z.array(ThreadRecordSchema).parse(JSON.parse(batch.records)),
-        ),
+        records: batches.flatMap((batch) => decodeBatch(batch.first, batch.last, batch.records)),
         submissions: storage.sql
           .exec<{
             submissionId: string;

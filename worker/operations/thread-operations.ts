@@ -36,14 +36,12 @@ export class ThreadOperations {
     return this.#thread("submit", threadId).submit(key, request);
   }
 
-  async getSubmission(
+  getSubmission(
     threadId: string,
     submissionId: string,
     waitMillis: number,
   ): Promise<SubmissionView> {
-    const thread = this.#thread("getSubmission", threadId);
-    if (waitMillis > 0) await thread.awaitSettlementRecord(submissionId, waitMillis);
-    return thread.getSubmission(submissionId);
+    return this.#thread("getSubmission", threadId).getSubmission(submissionId, waitMillis);
   }
 
   /** Null while it is owed. */

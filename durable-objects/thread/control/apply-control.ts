@@ -62,9 +62,10 @@ export function applyControl(
 ): ControlEffect {
   const thread = must(core.row.read(), "a submission has a thread");
   const live = isLive(core, entry);
+  const run = readRun(core, entry);
   const decision = decideControl(
     {
-      run: readRun(core, entry),
+      run,
       isLive: live,
       isExhausted: entry.wait?.reason === "attempts-exhausted",
       epoch: thread.epoch,
@@ -75,7 +76,7 @@ export function applyControl(
   if (decision.kind === "unchanged") return decision.effect;
   const first = core.journal.tail().sequence + 1;
   const drafts = [...createThreadDrafts(thread, first), ...decision.drafts];
-  core.commitAsControl(entry.queueSequence, POINTS[command.kind], drafts, (appended) => {
+  core.commitAsControl(entry.queueSequence, run, POINTS[command.kind], drafts, (appended) => {
     changeLedger(core, entry, command, decision, appended);
     core.dueQueue.enrol(NATIVE_LANE, { reason: "controlled", dueAt: core.clock.now() });
   });

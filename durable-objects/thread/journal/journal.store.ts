@@ -8,6 +8,7 @@ import { positionOf, sequenceAt } from "../position.ts";
 import {
   chainDigest,
   decodeBatch,
+  decodeRecordAt,
   EMPTY_DIGEST,
   encodeBatches,
   LogCorrupt,
@@ -59,6 +60,8 @@ export class JournalStore {
   readonly #database: Database;
   readonly #thread: number;
   readonly #deploymentId: string;
+  /** This instance is the log's only writer, so it knows the tail; a transaction that rolled back makes it look again. */
+  #known: { readonly tail: Tail; readonly rollbacks: number } | null = null;
 
   constructor(database: Database, thread: number, deploymentId: string) {
     this.#database = database;
@@ -68,6 +71,13 @@ export class JournalStore {
 
   /** The last sequence and the chain's digest there; 0 and the empty digest before the first record. */
   tail(): Tail {
+    if (this.#known?.rollbacks === this.#database.rollbacks) return this.#known.tail;
+    const tail = this.#readTail();
+    this.#known = { tail, rollbacks: this.#database.rollbacks };
+    return tail;
+  }
+
+  #readTail(): Tail {
     const row = this.#database.row<{ last: number; digest: string }>(
       "SELECT last, digest FROM batches WHERE position BETWEEN ? AND ? ORDER BY position DESC LIMIT 1",
       this.#at(0),
@@ -105,22 +115,38 @@ export class JournalStore {
       bytes += batch.bytes;
       for (const record of batch.records) records.push({ record, epoch });
     }
+    this.#known = { tail: { sequence, digest }, rollbacks: this.#database.rollbacks };
     return { records, bytes };
   }
 
-  /** The batches that hold records from `from` to `to`, oldest first, at most `maxRecords` records and one page of bytes. */
+  /** The record at `sequence`. Throws `LogCorrupt` when it is not there. */
+  readOne(sequence: number): ThreadRecord {
+    const row = this.#database.row<Pick<BatchRow, "position" | "last" | "records">>(
+      "SELECT position, last, records FROM batches WHERE position BETWEEN ? AND ? ORDER BY position DESC LIMIT 1",
+      this.#at(0),
+      this.#at(sequence),
+    );
+    if (row === undefined || row.last < sequence) {
+      throw new LogCorrupt(`record ${sequence} is missing`);
+    }
+    return decodeRecordAt(sequenceAt(row.position), row.last, row.records, sequence);
+  }
+
+  /** The batches that hold records from `from` to `to`, oldest first, up to the one that makes `maxRecords` records or a page of bytes. */
   readForward(from: number, to: number, maxRecords: number): StoredBatch[] {
     const start = this.#positionHolding(from);
+    // The batch that holds `from` may begin before it: what lies before does not count.
+    const before = from - sequenceAt(start);
     const extents = this.#database.rows<ExtentRow>(
       "SELECT position, last, length(CAST(records AS BLOB)) AS bytes FROM batches WHERE position BETWEEN ? AND ? ORDER BY position LIMIT ?",
       start,
       this.#at(to),
       maxRecords,
     );
-    return this.#readPage(extents, maxRecords);
+    return this.#readPage(extents, maxRecords + before);
   }
 
-  /** The newest batches before `before`, oldest first, at most `maxRecords` records and one page of bytes. */
+  /** The newest batches before `before`, oldest first, up to the one that makes `maxRecords` records or a page of bytes. */
   readBackward(before: number, maxRecords: number): StoredBatch[] {
     const extents = this.#database.rows<ExtentRow>(
       "SELECT position, last, length(CAST(records AS BLOB)) AS bytes FROM batches WHERE position >= ? AND position < ? ORDER BY position DESC LIMIT ?",
@@ -149,15 +175,15 @@ export class JournalStore {
     }
   }
 
-  /** Loads the rows of `extents`, in their order, until a bound is met. The first row is always loaded. */
+  /** Loads the rows of `extents`, in their order, until they hold `maxRecords` records or a page of bytes. The first is always loaded. */
   #readPage(extents: readonly ExtentRow[], maxRecords: number, run?: number): StoredBatch[] {
     const fitting: ExtentRow[] = [];
     let bytes = 0;
     let records = 0;
     for (const extent of extents) {
       bytes += extent.bytes;
+      if (fitting.length > 0 && (bytes > MAX_PAGE_BYTES || records >= maxRecords)) break;
       records += extent.last - sequenceAt(extent.position) + 1;
-      if (fitting.length > 0 && (bytes > MAX_PAGE_BYTES || records > maxRecords)) break;
       fitting.push(extent);
     }
     const ends = [fitting.at(0)?.position, fitting.at(-1)?.position];

@@ -1,5 +1,4 @@
 // One page of canonical records for a reader (OBS-01).
-import { MAX_PAGE_RECORDS } from "../../../shared/limits.ts";
 import type { ReadPageRequest, RecordPage } from "../../../shared/wire/progress.ts";
 import type { RecordOf, RecordType, ThreadRecord } from "../../../shared/wire/records.ts";
 import { LogCorrupt } from "./record-codec.ts";
@@ -11,8 +10,7 @@ export function readRecordPage(journal: JournalStore, request: ReadPageRequest):
   const after = Math.min(request.after, tail);
   if (after === tail) return { records: [], next: tail, tail };
   const looked = journal
-    // A batch may begin before `after`: ask for enough records to pass it.
-    .readForward(after + 1, tail, MAX_PAGE_RECORDS * 2)
+    .readForward(after + 1, tail, request.limit)
     .flatMap((batch) => batch.records.map((stored) => stored.record))
     .filter((record) => record.sequence > after)
     .slice(0, request.limit);
@@ -29,14 +27,9 @@ export function readRecord<Type extends RecordType>(
   sequence: number,
   type: Type,
 ): RecordOf<Type> {
-  const record = journal
-    .readForward(sequence, sequence, MAX_PAGE_RECORDS * 2)
-    .flatMap((batch) => batch.records)
-    .find((stored) => stored.record.sequence === sequence)?.record;
-  if (record === undefined || !isOfType(record, type)) {
-    throw new LogCorrupt(`record ${sequence} is not a ${type}`);
-  }
-  return record;
+  const record = journal.readOne(sequence);
+  if (isOfType(record, type)) return record;
+  throw new LogCorrupt(`record ${sequence} is not a ${type}`);
 }
 
 function isOfType<Type extends RecordType>(

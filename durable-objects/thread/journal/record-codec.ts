@@ -49,7 +49,26 @@ export interface EncodedBatch {
   readonly bytes: number;
 }
 
-/** Stamps the drafts and packs them into as few rows as their bytes allow, in order. */
+/** A row's text: what all its records share stands once, and what follows from a record's place is not stored at all. */
+const StoredBatchSchema = z.object({
+  schemaVersion: z.literal(RECORD_SCHEMA_VERSION),
+  createdAt: z.string(),
+  deploymentId: z.string(),
+  submissionId: z.string().optional(),
+  runId: z.string().optional(),
+  records: z.array(
+    z.object({ type: z.string(), turn: z.number().optional(), payload: z.unknown() }),
+  ),
+});
+type StoredBatchText = z.infer<typeof StoredBatchSchema>;
+
+/** Room for the shared part of a row. */
+const ENVELOPE_BYTES = 1_024;
+
+/**
+ * Stamps the drafts and packs them into as few rows as their bytes allow, in order. The drafts of one commit are about one submission;
+ * the first record of a thread alone is about none.
+ */
 export function encodeBatches(
   drafts: readonly RecordDraft[],
   firstSequence: number,
@@ -58,23 +77,36 @@ export function encodeBatches(
   const batches: { records: ThreadRecord[]; parts: string[]; bytes: number }[] = [];
   for (const [index, draft] of drafts.entries()) {
     const record = stampRecord(draft, firstSequence + index, stamp);
-    const json = JSON.stringify(record);
+    const { type, payload } = draft;
+    const json = JSON.stringify({ type, ...("turn" in draft && { turn: draft.turn }), payload });
     const bytes = utf8Length(json) + 1;
     if (bytes > MAX_RECORD_BYTES) throw new RecordTooLarge(draft.type);
     const open = batches.at(-1);
     if (open === undefined || open.bytes + bytes > MAX_BATCH_BYTES) {
-      batches.push({ records: [record], parts: [json], bytes: bytes + 1 });
+      batches.push({ records: [record], parts: [json], bytes: bytes + ENVELOPE_BYTES });
     } else {
       open.records.push(record);
       open.parts.push(json);
       open.bytes += bytes;
     }
   }
-  return batches.map(({ records, parts, bytes }) => ({
-    records,
-    json: `[${parts.join(",")}]`,
-    bytes,
-  }));
+  return batches.map(({ records, parts }) => {
+    const json = `${renderEnvelope(records, stamp)}"records":[${parts.join(",")}]}`;
+    return { records, json, bytes: utf8Length(json) };
+  });
+}
+
+/** The shared part, left open for the records. */
+function renderEnvelope(records: readonly ThreadRecord[], stamp: Stamp): string {
+  const about = records.find((record) => record.type !== "ThreadCreated");
+  const envelope = JSON.stringify({
+    schemaVersion: RECORD_SCHEMA_VERSION,
+    createdAt: toIsoInstant(stamp.now),
+    deploymentId: stamp.deploymentId,
+    ...(about !== undefined && { submissionId: about.submissionId }),
+    ...(about !== undefined && "runId" in about && { runId: about.runId }),
+  });
+  return `${envelope.slice(0, -1)},`;
 }
 
 /** The chain: SHA-256 over the previous batch's digest and this batch's stored text. */
@@ -82,22 +114,49 @@ export function chainDigest(previous: string, json: string): string {
   return digestText(`${previous}\n${json}`);
 }
 
-const BatchSchema = z.array(ThreadRecordSchema);
-
-/** The records of a stored row. Throws `LogCorrupt` when the text does not decode or does not start where its key says. */
+/** The records of a stored row. Throws `LogCorrupt` when the text does not decode or does not hold what its key says. */
 export function decodeBatch(first: number, last: number, json: string): ThreadRecord[] {
+  const stored = parseStored(first, last, json);
+  return stored.records.map((_record, index) => decodeRecord(stored, first, index));
+}
+
+/** One record of a stored row, the others undecoded. */
+export function decodeRecordAt(
+  first: number,
+  last: number,
+  json: string,
+  sequence: number,
+): ThreadRecord {
+  return decodeRecord(parseStored(first, last, json), first, sequence - first);
+}
+
+function parseStored(first: number, last: number, json: string): StoredBatchText {
   let raw: unknown;
   try {
     raw = JSON.parse(json);
   } catch {
     throw new LogCorrupt(`batch ${first} is not JSON`);
   }
-  const parsed = BatchSchema.safeParse(raw);
-  if (!parsed.success) throw new LogCorrupt(`batch ${first} does not fit the record schema`);
-  const records = parsed.data;
-  if (records.length !== last - first + 1) throw new LogCorrupt(`batch ${first} has a gap`);
-  for (const [index, record] of records.entries()) {
-    if (record.sequence !== first + index) throw new LogCorrupt(`batch ${first} is out of order`);
+  const parsed = StoredBatchSchema.safeParse(raw);
+  if (!parsed.success) throw new LogCorrupt(`batch ${first} does not fit the batch schema`);
+  if (parsed.data.records.length !== last - first + 1) {
+    throw new LogCorrupt(`batch ${first} has a gap`);
   }
-  return records;
+  return parsed.data;
+}
+
+function decodeRecord(stored: StoredBatchText, first: number, index: number): ThreadRecord {
+  const { records, submissionId, runId, ...shared } = stored;
+  const record = records[index];
+  const sequence = first + index;
+  const parsed = ThreadRecordSchema.safeParse({
+    ...shared,
+    ...record,
+    submissionId,
+    runId,
+    sequence,
+    recordId: `${sequence}`,
+  });
+  if (!parsed.success) throw new LogCorrupt(`record ${sequence} does not fit its schema`);
+  return { ...parsed.data, recordId: recordIdOf(sequence, parsed.data) };
 }

@@ -5,7 +5,6 @@ import type { JsonValue } from "../../../shared/canonical-json.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
 import type { Binding } from "../../agents/registry.ts";
 import type { Appended } from "../journal/journal.store.ts";
-import { foldRecord } from "./fold-run.ts";
 import { messagesOf, type SelectedHistory } from "./history.ts";
 import { projectRun } from "./project-messages.ts";
 import type { HistoryRun } from "./select-history.ts";
@@ -84,9 +83,9 @@ export class LiveRun {
     return this.#hasEnded;
   }
 
-  /** Takes committed records in, its own and those of controls. */
-  observe(appended: Appended): void {
-    for (const stored of appended.records) this.#state = foldRecord(this.#state, stored);
+  /** Takes committed records in, its own and those of controls, with the state that they fold to. */
+  observe(state: RunState, appended: Appended): void {
+    this.#state = state;
     this.#size = {
       records: this.#size.records + appended.records.length,
       bytes: this.#size.bytes + appended.bytes,

@@ -25,6 +25,11 @@ export function readSubmission(core: ThreadCore, submissionId: string): Submissi
   };
 }
 
+/** Throws `SubmissionNotFound`. */
+export function isSettled(core: ThreadCore, submissionId: string): boolean {
+  return requireSubmission(core, submissionId).outcome !== null;
+}
+
 /** The settlement of a submission, or null while it is owed. Throws `SubmissionNotFound`. */
 export function readSettlement(core: ThreadCore, submissionId: string): Settlement | null {
   return settlementOf(core, requireSubmission(core, submissionId));

@@ -1,0 +1,9 @@
+// `npm start`: serves the app locally on http://127.0.0.1:8787, or on PORT. Arguments go to wrangler.
+import { spawn } from "node:child_process";
+
+const port = process.env["PORT"] ?? "8787";
+const server = spawn("wrangler", ["dev", "--port", port, ...process.argv.slice(2)], {
+  stdio: "inherit",
+  env: { ...process.env, WRANGLER_SEND_METRICS: "false" },
+});
+server.on("exit", (code) => process.exit(code ?? 1));
