@@ -1,10 +1,11 @@
 // The factory: from a deployment's options to the classes and the Worker that it exports.
-import type { HoldfastOptions } from "../durable-objects/deployment.ts";
 import { systemPorts, type Ports } from "../durable-objects/platform/ports.ts";
 import { threadObjectClass } from "../durable-objects/thread/thread-object.ts";
+import type { ThreadOptions } from "../durable-objects/thread/thread-options.ts";
 import { createApp } from "./app.ts";
 
-export type { HoldfastOptions } from "../durable-objects/deployment.ts";
+/** All that a deployment sets. */
+export type HoldfastOptions = ThreadOptions;
 
 /** @param ports the world's edge; a deployment leaves it out, tests hand in their own clock, ids and crash points */
 export function holdfast(options: HoldfastOptions, ports: Ports = systemPorts) {

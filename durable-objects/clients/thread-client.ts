@@ -58,9 +58,14 @@ export class ThreadClient {
     this.#address = { threadId, principal: caller.principal };
   }
 
-  submit(idempotencyKey: string, request: SubmitRequest): Promise<SubmitResult> {
+  /** With a timeout, the answer comes with the submission once it settled. */
+  submit(
+    idempotencyKey: string,
+    request: SubmitRequest,
+    timeoutMillis: number,
+  ): Promise<SubmitResult> {
     return callRpc(this.#stub, (stub) =>
-      stub.submit({ ...this.#address, idempotencyKey, request }),
+      stub.submit({ ...this.#address, idempotencyKey, request, timeoutMillis }),
     );
   }
 

@@ -14,8 +14,8 @@ export interface EventBudget {
   readonly ceilingAt: EpochMillis;
 }
 
-/** What a lane does in an event. Contract: resolves with what it still owes; a rejection is a failed wave, retried with backoff. */
-export type LaneWave = (budget: EventBudget) => Promise<Due>;
+/** What a lane does in an event, given its entry as the event found it. Contract: resolves with what it still owes; a rejection is a failed wave, retried with backoff. */
+export type LaneWave = (budget: EventBudget, entry: LaneEntry) => Promise<Due>;
 
 export interface EventLimits {
   readonly yieldAfterMillis: number;
@@ -68,7 +68,7 @@ export class AlarmPass {
         if (seen === null || seen.dueAt === null) return;
         // An alarm that came early: the work keeps its time, and the slot is armed for it again.
         if (seen.dueAt > clock.now()) return dueQueue.rearmOwed();
-        if (await this.#wave(seen.revision, seen.attempts, budget)) return;
+        if (await this.#wave(seen, budget)) return;
       } catch (error) {
         logEvent("error", "rearm-failed", { error: errorName(error) });
         this.#ports.abortObject("the due queue could not be written");
@@ -78,21 +78,21 @@ export class AlarmPass {
   }
 
   /** True when the pass is over; false when a newer enrolment came meanwhile. */
-  async #wave(seenRevision: number, failedWaves: number, budget: EventBudget): Promise<boolean> {
+  async #wave(seen: LaneEntry, budget: EventBudget): Promise<boolean> {
     const { clock, dueQueue, database, failpoints, runNative, random } = this.#ports;
     let due: Due;
     let attempts = 0;
     try {
-      due = await runNative(budget);
+      due = await runNative(budget, seen);
       failpoints.hit("finish-pass:before");
     } catch (error) {
-      attempts = failedWaves + 1;
+      attempts = seen.attempts + 1;
       due = planRetry(attempts, clock.now(), random());
       logEvent("error", "pass-failed", { error: errorName(error), attempts });
     }
-    if (isAlreadyStored(dueQueue.read(NATIVE_LANE), seenRevision, due)) return true;
+    if (isAlreadyStored(dueQueue.read(NATIVE_LANE), seen.revision, due)) return true;
     const acknowledged = database.transact(() => {
-      const done = dueQueue.acknowledge(NATIVE_LANE, seenRevision, due, attempts);
+      const done = dueQueue.acknowledge(NATIVE_LANE, seen.revision, due, attempts);
       failpoints.hit(attempts === 0 ? "finish-pass:inside" : "rearm:inside");
       return done;
     });

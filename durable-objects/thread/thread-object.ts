@@ -11,22 +11,23 @@ import type {
   SubmissionView,
   SubmitResult,
 } from "../../shared/wire/submission.ts";
-import type { HoldfastOptions } from "../deployment.ts";
 import { systemPorts, type Ports } from "../platform/ports.ts";
 import { serveRpc } from "../platform/serve-rpc.ts";
 import { admit } from "./admission/submit.ts";
 import { abortSubmission, decideOperation, retryParked } from "./control/controls.ts";
 import { readRecordPage } from "./journal/read-page.ts";
+import type { ThreadOptions } from "./thread-options.ts";
 import { ThreadRpcSchemas, type ThreadRpcRequest } from "./thread-rpc.ts";
 import { ThreadServices } from "./thread-services.ts";
 import { explainThread } from "./view/explain-thread.ts";
 import { listOperations } from "./view/list-operations.ts";
-import { isSettled, readSettlement, readSubmission } from "./view/read-submission.ts";
+import { awaitAdmitted, awaitSubmission } from "./view/await-submission.ts";
+import { readSettlement } from "./view/read-submission.ts";
 
 type Answer<T> = Promise<RpcResult<T>>;
 
 /** The class for one deployment's agents. Export a class that extends it, so that its binding is typed. */
-export function threadObjectClass(options: HoldfastOptions, ports: Ports = systemPorts) {
+export function threadObjectClass(options: ThreadOptions, ports: Ports = systemPorts) {
   return class ThreadObject extends DurableObject {
     readonly #services: ThreadServices;
 
@@ -40,25 +41,24 @@ export function threadObjectClass(options: HoldfastOptions, ports: Ports = syste
       await this.#services.drain();
     }
 
+    /** With a timeout it answers once the work settled: one call instead of two. */
     submit(request: ThreadRpcRequest<"submit">): Answer<SubmitResult> {
-      return serveRpc("submit", ThreadRpcSchemas.submit, request, (command) => {
-        const { threadId, principal } = command;
+      return serveRpc("submit", ThreadRpcSchemas.submit, request, async (command) => {
+        const { threadId, principal, timeoutMillis } = command;
         const { core, createTables } = this.#services.openForAdmission(threadId, principal);
-        const result = admit(core, { ...command, createTables });
+        const admitted = admit(core, { ...command, createTables });
         this.#services.adopt(core);
         this.#goOn();
-        return result;
+        if (timeoutMillis === 0) return admitted;
+        return { ...admitted, ...(await awaitAdmitted(core, admitted, timeoutMillis)) };
       });
     }
 
     /** As it is once it settled, or after the timeout. */
     getSubmission(request: ThreadRpcRequest<"getSubmission">): Answer<SubmissionView> {
-      return serveRpc("getSubmission", ThreadRpcSchemas.getSubmission, request, async (asked) => {
+      return serveRpc("getSubmission", ThreadRpcSchemas.getSubmission, request, (asked) => {
         const core = this.#services.open(asked.threadId);
-        await core.waiters.waitFor(undefined, asked.timeoutMillis, () =>
-          isSettled(core, asked.submissionId) ? true : null,
-        );
-        return readSubmission(core, asked.submissionId);
+        return awaitSubmission(core, asked.submissionId, asked.timeoutMillis);
       });
     }
 

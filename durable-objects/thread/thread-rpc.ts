@@ -20,6 +20,7 @@ export const ThreadRpcSchemas = {
   submit: AddressedSchema.extend({
     idempotencyKey: PrintableIdSchema,
     request: SubmitRequestSchema,
+    timeoutMillis: TimeoutMillisSchema.default(0),
   }),
   getSubmission: OfSubmissionSchema.extend({ timeoutMillis: TimeoutMillisSchema.default(0) }),
   awaitSettlement: OfSubmissionSchema.extend({

@@ -3,7 +3,6 @@ import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 import { FAULTED_RECHECK_MILLIS } from "../../shared/limits.ts";
 import { migrations } from "../../migrations/thread/bundle.ts";
 import { AgentRegistry } from "../agents/registry.ts";
-import type { HoldfastOptions } from "../deployment.ts";
 import type { Environment } from "../model/resolve-model.ts";
 import { Database } from "../platform/database.ts";
 import type { Failpoints } from "../platform/failpoints.ts";
@@ -23,6 +22,7 @@ import { History } from "./run/history.ts";
 import { runHeads } from "./run/run-heads.ts";
 import { ThreadCore } from "./thread-core.ts";
 import { DEFAULT_THREAD_LIMITS } from "./thread-limits.ts";
+import type { ThreadOptions } from "./thread-options.ts";
 
 /** One thread per object is the placement; its number inside the object. Tables and stores hold any number of threads. */
 const THREAD_NUMBER = 1;
@@ -39,7 +39,7 @@ export class ThreadServices {
   #pass: AlarmPass | null = null;
 
   /** Local and bounded: repairs the alarm from the due queue alone, reads no history, and never throws for what storage holds. */
-  constructor(ctx: DurableObjectState, env: Environment, options: HoldfastOptions, ports: Ports) {
+  constructor(ctx: DurableObjectState, env: Environment, options: ThreadOptions, ports: Ports) {
     this.#database = new Database(ctx.storage);
     this.#ports = ports;
     this.#failpoints = ports.failpoints(ctx);
@@ -131,7 +131,7 @@ export class ThreadServices {
       random: () => this.#ports.ids.random(),
       failpoints: this.#failpoints,
       limits: core.limits.event,
-      runNative: (budget) => runHeads(core, budget),
+      runNative: (budget, entry) => runHeads(core, budget, entry),
       abortObject: this.#abortObject,
     });
   }

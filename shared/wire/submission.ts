@@ -24,9 +24,6 @@ export const ReceiptSchema = z.object({
 });
 export type Receipt = z.infer<typeof ReceiptSchema>;
 
-export const SubmitResultSchema = z.object({ receipt: ReceiptSchema, replayed: z.boolean() });
-export type SubmitResult = z.infer<typeof SubmitResultSchema>;
-
 /** Why owed work does not run. `deadline` null says that nothing but a decision moves it. */
 export const WaitReasonSchema = z.enum([
   "approval",
@@ -58,6 +55,14 @@ export const SubmissionViewSchema = ReceiptSchema.extend({
   usage: UsageSchema,
 });
 export type SubmissionView = z.infer<typeof SubmissionViewSchema>;
+
+/** `submission` is there when the caller asked to wait: as it was once it settled, or when the wait ended. */
+export const SubmitResultSchema = z.object({
+  receipt: ReceiptSchema,
+  replayed: z.boolean(),
+  submission: SubmissionViewSchema.optional(),
+});
+export type SubmitResult = z.infer<typeof SubmitResultSchema>;
 
 export const AbortRequestSchema = z.strictObject({
   reason: z.string().max(MAX_REASON_CHARACTERS).optional(),

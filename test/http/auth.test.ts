@@ -271,7 +271,7 @@ describe("tenants", () => {
     await expect(theirs.readPage({ after: 0, limit: 100 })).rejects.toMatchObject(notFound);
     await expect(theirs.getSubmission(mine.submissionId, 0)).rejects.toMatchObject(notFound);
     await expect(theirs.abort(mine.submissionId, {})).rejects.toMatchObject(notFound);
-    const { receipt, replayed } = await theirs.submit("k", command([{ text: "theirs" }]));
+    const { receipt, replayed } = await theirs.submit("k", command([{ text: "theirs" }]), 0);
     expect(replayed).toBe(false);
     expect(receipt.submissionId).not.toBe(mine.submissionId);
     await expect(theirs.getSubmission(mine.submissionId, 0)).rejects.toMatchObject({

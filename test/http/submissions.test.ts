@@ -166,7 +166,7 @@ describe("POST /v1/threads/{thread}/submissions", () => {
       { tenant: "dev", principal: "someone-else" },
       thread.threadId,
     );
-    const theirs = await other.submit("shared", body);
+    const theirs = await other.submit("shared", body, 0);
     expect(theirs.replayed).toBe(false);
     expect(theirs.receipt.submissionId).not.toBe(mine.submissionId);
     expect(receiptOf(await submit(thread.threadId, "shared", body))).toEqual(mine);

@@ -32,6 +32,8 @@ async function readBounded(context: Context<AppEnv>): Promise<string> {
   const { body } = context.req.raw;
   if (body === null) return "";
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  // A declared length is one that the platform holds the body to.
+  if (declared > 0) return decodeWhole(decoder, await context.req.raw.arrayBuffer());
   let bytes = 0;
   let text = "";
   try {
@@ -43,10 +45,22 @@ async function readBounded(context: Context<AppEnv>): Promise<string> {
     return text + decoder.decode();
   } catch (error) {
     if (error instanceof HoldfastError) throw error;
-    throw new HoldfastError("MalformedRequest", "The body is not UTF-8 text. Encode it as UTF-8.", {
-      cause: error,
-    });
+    throw notUtf8(error);
   }
+}
+
+function decodeWhole(decoder: TextDecoder, bytes: ArrayBuffer): string {
+  try {
+    return decoder.decode(bytes);
+  } catch (cause) {
+    throw notUtf8(cause);
+  }
+}
+
+function notUtf8(cause: unknown): HoldfastError {
+  return new HoldfastError("MalformedRequest", "The body is not UTF-8 text. Encode it as UTF-8.", {
+    cause,
+  });
 }
 
 function parseJson(text: string): unknown {

@@ -32,8 +32,13 @@ export class ThreadOperations {
     this.#principal = principal;
   }
 
-  submit(threadId: string, key: string, request: SubmitRequest): Promise<SubmitResult> {
-    return this.#thread("submit", threadId).submit(key, request);
+  submit(
+    threadId: string,
+    key: string,
+    request: SubmitRequest,
+    waitMillis: number,
+  ): Promise<SubmitResult> {
+    return this.#thread("submit", threadId).submit(key, request, waitMillis);
   }
 
   getSubmission(

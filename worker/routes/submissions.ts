@@ -1,6 +1,5 @@
 // Submitting work, reading it, its settlement, and aborting it.
 import { Hono } from "hono";
-import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 import { AbortRequestSchema, SubmitRequestSchema } from "../../shared/wire/submission.ts";
 import type { AppEnv } from "../app-env.ts";
 import { readBody } from "../middleware/read-body.ts";
@@ -22,20 +21,11 @@ submissions.post("/threads/:thread/submissions", async (context) => {
   const request = await readBody(context, SubmitRequestSchema);
   // A wait reads the thread: asked before anything is admitted.
   if (waitMillis > 0) operations.require("getSubmission");
-  const result = await operations.submit(threadId, key, request);
+  const result = await operations.submit(threadId, key, request, waitMillis);
   const { submissionId } = result.receipt;
   context.header("location", `/v1/threads/${threadId}/submissions/${submissionId}`);
   if (result.replayed) context.header("idempotency-replayed", "true");
-  const status = result.replayed ? 200 : 202;
-  if (waitMillis === 0) return context.json(result, status);
-  try {
-    const submission = await operations.getSubmission(threadId, submissionId, waitMillis);
-    return context.json({ ...result, submission }, status);
-  } catch (error) {
-    // The work is admitted whatever became of the wait: the receipt says so, and where to read on.
-    if (error instanceof HoldfastError) return context.json(result, status);
-    throw error;
-  }
+  return context.json(result, result.replayed ? 200 : 202);
 });
 
 submissions.get("/threads/:thread/submissions/:submission", async (context) => {

@@ -2,52 +2,18 @@
 // lane due. A crash before the commit leaves nothing; after it, the armed alarm goes on from the log.
 import { must } from "../../../shared/assert.ts";
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
-import { queueSequenceOf, runIdOf } from "../../../shared/ids.ts";
 import { NATIVE_LANE } from "../../scheduler/due.ts";
 import type { Appended } from "../journal/journal.store.ts";
-import { firstSequenceOf } from "../ledger/decide-claim.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
-import { createThreadDrafts, loadRun } from "../run/claim-head.ts";
-import { emptyRun, type RunState } from "../run/run-state.ts";
+import { createThreadDrafts } from "../run/plan-opening.ts";
+import { isLive, readRun } from "../run/read-run.ts";
 import { closeSubmission } from "../run/settle.ts";
 import type { CommitPoint, ThreadCore } from "../thread-core.ts";
-import { decideControl, type ControlCommand, type ControlDecision } from "./decide-control.ts";
+import type { ControlDecision } from "./control-decision.ts";
+import { decideControl, type ControlCommand } from "./decide-control.ts";
 
 type Committed = Extract<ControlDecision, { kind: "commit" }>;
 export type ControlEffect = Exclude<ControlDecision, { kind: "refused" }>["effect"];
-
-/** The submission of an id, or null. */
-export function findSubmission(core: ThreadCore, submissionId: string): LedgerEntry | null {
-  const queueSequence = queueSequenceOf(submissionId);
-  return queueSequence === null ? null : core.ledger.find(queueSequence, submissionId);
-}
-
-/** The submission of an id, or throws `SubmissionNotFound`. */
-export function requireSubmission(core: ThreadCore, submissionId: string): LedgerEntry {
-  const entry = findSubmission(core, submissionId);
-  if (entry === null) {
-    throw new HoldfastError(
-      "SubmissionNotFound",
-      "This thread has no such submission. Its id is in the receipt.",
-    );
-  }
-  return entry;
-}
-
-/** The run of a submission as the log has it; the live attempt's own copy where there is one. */
-export function readRun(core: ThreadCore, entry: LedgerEntry): RunState {
-  if (isLive(core, entry)) return must(core.live, "the run is live").state;
-  const thread = must(core.row.read(), "a submission has a thread");
-  const first = firstSequenceOf(thread, entry);
-  return first === null
-    ? emptyRun(entry.submissionId, runIdOf(entry.submissionId))
-    : loadRun(core, entry, first).state;
-}
-
-function isLive(core: ThreadCore, entry: LedgerEntry): boolean {
-  const { live } = core;
-  return live !== null && live.queueSequence === entry.queueSequence && !live.hasEnded;
-}
 
 const POINTS = { abort: "abort", decide: "decide", retry: "retry" } as const satisfies Record<
   ControlCommand["kind"],

@@ -11,7 +11,8 @@ import type {
 import type { ThreadCore } from "../thread-core.ts";
 import { readSettlement } from "../view/read-submission.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
-import { applyControl, findSubmission, requireSubmission } from "./apply-control.ts";
+import { findSubmission, requireSubmission } from "../ledger/find-submission.ts";
+import { applyControl } from "./apply-control.ts";
 
 /** The bound of a person's result when this deployment has no agent to ask: the policy's default. */
 const DEFAULT_RESULT_BYTES = 51_200;

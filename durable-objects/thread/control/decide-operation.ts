@@ -9,7 +9,8 @@ import { boundToolOutput } from "../../context/tool-result-bounds.ts";
 import { digestJson } from "../../platform/digest.ts";
 import { findCall, lastTurn, type CallState, type RunState } from "../run/run-state.ts";
 import { resultDraft } from "../run/tool-drafts.ts";
-import { abortDrafts, type ControlDecision, type ControlFacts } from "./decide-control.ts";
+import { abortDrafts } from "./abort-drafts.ts";
+import type { ControlDecision, ControlFacts } from "./control-decision.ts";
 
 export interface OperationCommand {
   readonly author: string;

@@ -1,5 +1,6 @@
 // Records to batch rows and back. Splits what would not fit a row; refuses a record that never would. Pure.
 import { utf8Length } from "../../../shared/bytes.ts";
+import { runIdOf } from "../../../shared/ids.ts";
 import { MAX_BATCH_BYTES, MAX_RECORD_BYTES } from "../../../shared/limits.ts";
 import { toIsoInstant, type EpochMillis } from "../../../shared/time.ts";
 import {
@@ -52,10 +53,9 @@ export interface EncodedBatch {
 /** A row's text: what all its records share stands once, and what follows from a record's place is not stored at all. */
 const StoredBatchSchema = z.object({
   schemaVersion: z.literal(RECORD_SCHEMA_VERSION),
-  createdAt: z.string(),
+  createdAt: z.int(),
   deploymentId: z.string(),
   submissionId: z.string().optional(),
-  runId: z.string().optional(),
   records: z.array(
     z.object({ type: z.string(), turn: z.number().optional(), payload: z.unknown() }),
   ),
@@ -101,10 +101,9 @@ function renderEnvelope(records: readonly ThreadRecord[], stamp: Stamp): string 
   const about = records.find((record) => record.type !== "ThreadCreated");
   const envelope = JSON.stringify({
     schemaVersion: RECORD_SCHEMA_VERSION,
-    createdAt: toIsoInstant(stamp.now),
+    createdAt: stamp.now,
     deploymentId: stamp.deploymentId,
     ...(about !== undefined && { submissionId: about.submissionId }),
-    ...(about !== undefined && "runId" in about && { runId: about.runId }),
   });
   return `${envelope.slice(0, -1)},`;
 }
@@ -146,14 +145,15 @@ function parseStored(first: number, last: number, json: string): StoredBatchText
 }
 
 function decodeRecord(stored: StoredBatchText, first: number, index: number): ThreadRecord {
-  const { records, submissionId, runId, ...shared } = stored;
+  const { records, submissionId, createdAt, ...shared } = stored;
   const record = records[index];
   const sequence = first + index;
   const parsed = ThreadRecordSchema.safeParse({
     ...shared,
     ...record,
     submissionId,
-    runId,
+    ...(submissionId !== undefined && { runId: runIdOf(submissionId) }),
+    createdAt: toIsoInstant(createdAt),
     sequence,
     recordId: `${sequence}`,
   });

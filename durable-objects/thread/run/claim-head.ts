@@ -2,22 +2,20 @@
 // is not yet; all in one transaction, so that a crash here leaves either nothing or a run that any later attempt continues.
 import type { JsonValue } from "../../../shared/canonical-json.ts";
 import { must } from "../../../shared/assert.ts";
-import { durationMillis } from "../../../shared/define/duration.ts";
-import { runIdOf } from "../../../shared/ids.ts";
 import { toIsoInstant } from "../../../shared/time.ts";
-import type { RecordDraft } from "../../../shared/wire/records.ts";
 import type { Wait } from "../../../shared/wire/submission.ts";
 import type { Binding } from "../../agents/registry.ts";
-import type { Appended, StoredBatch } from "../journal/journal.store.ts";
+import type { Appended } from "../journal/journal.store.ts";
 import { decideClaim, firstSequenceOf } from "../ledger/decide-claim.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import type { ThreadRow } from "../ledger/thread-row.store.ts";
 import type { ThreadCore } from "../thread-core.ts";
-import { foldRecord, foldRun } from "./fold-run.ts";
+import { foldRun } from "./fold-run.ts";
 import type { SelectedHistory } from "./history.ts";
 import { LiveRun } from "./live-run.ts";
-import { planSettlement } from "./plan-settlement.ts";
-import { emptyRun, type RunState } from "./run-state.ts";
+import { createThreadDrafts, planOpening } from "./plan-opening.ts";
+import { loadRun } from "./read-run.ts";
+import type { RunState } from "./run-state.ts";
 import { closeSubmission } from "./settle.ts";
 
 export type ClaimOutcome =
@@ -55,7 +53,7 @@ function startRun(
   const parsed: JsonValue = JSON.parse(input);
   const drafts = [
     ...createThreadDrafts(thread, first),
-    ...planOpening(core, entry, binding, parsed, history.from),
+    ...planOpening(entry.submissionId, binding, parsed, history.from, core.clock.now()),
   ];
   const settled = drafts.at(-1)?.type === "SubmissionSettled";
   const decision = decideClaim({
@@ -87,63 +85,6 @@ function startRun(
     state,
     appended,
   });
-}
-
-/** The records a run starts with. Instructions and prompt are the author's functions: if one throws, the run fails as it starts. */
-function planOpening(
-  core: ThreadCore,
-  entry: LedgerEntry,
-  binding: Binding,
-  input: JsonValue,
-  historyFrom: number,
-): RecordDraft[] {
-  const { submissionId } = entry;
-  const runId = runIdOf(submissionId);
-  const recorded: RecordDraft = {
-    type: "InputRecorded",
-    submissionId,
-    runId,
-    payload: { kind: "user", input },
-  };
-  const { agent, digests } = binding;
-  try {
-    const opening = agent.open(input);
-    const deadlineAt = core.clock.now() + durationMillis(agent.policy.maxDuration);
-    return [
-      recorded,
-      {
-        type: "RunStarted",
-        submissionId,
-        runId,
-        payload: {
-          agentId: agent.id,
-          revision: agent.revision,
-          digests,
-          instructions: opening.instructions,
-          prompt: opening.prompt,
-          deadlineAt: toIsoInstant(deadlineAt),
-          historyFrom,
-        },
-      },
-    ];
-  } catch {
-    // The error may hold the input; the failure says where to look and no more.
-    const failure = {
-      tag: "PreparationFailed" as const,
-      message: `The instructions or inputPrompt of agent ${agent.id} threw an error.`,
-    };
-    return [
-      recorded,
-      ...planSettlement(emptyRun(submissionId, runId), { outcome: "failed", failure, limit: null }),
-    ];
-  }
-}
-
-/** The record that opens a log (THR-13). */
-export function createThreadDrafts(thread: ThreadRow, first: number): RecordDraft[] {
-  if (first > 1) return [];
-  const { threadId, createdBy } = thread;
-  return [{ type: "ThreadCreated", payload: { threadId, createdBy } }];
 }
 
 function continueRun(
@@ -192,20 +133,6 @@ function continueRun(
       bytes: batches.reduce((sum, batch) => sum + batch.bytes, 0),
     },
   });
-}
-
-/** A run's records, and what they fold to. */
-export function loadRun(
-  core: ThreadCore,
-  entry: Pick<LedgerEntry, "queueSequence" | "submissionId">,
-  first: number,
-): { state: RunState; batches: StoredBatch[] } {
-  const batches = [...core.journal.readRun(entry.queueSequence, first)];
-  let state = emptyRun(entry.submissionId, runIdOf(entry.submissionId));
-  for (const batch of batches) {
-    for (const stored of batch.records) state = foldRecord(state, stored);
-  }
-  return { state, batches };
 }
 
 function parkExhausted(

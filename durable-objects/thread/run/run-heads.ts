@@ -2,17 +2,20 @@
 import { BINDING_RECHECK_MILLIS } from "../../../shared/limits.ts";
 import { logEvent } from "../../platform/log.ts";
 import type { EventBudget } from "../../scheduler/alarm-pass.ts";
-import { NATIVE_LANE, type Due } from "../../scheduler/due.ts";
+import type { Due, LaneEntry } from "../../scheduler/due.ts";
 import { selectHead } from "../ledger/select-head.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { runAttempt, type AttemptEnd } from "./attempt.ts";
 import { claimHead } from "./claim-head.ts";
 
-export async function runHeads(core: ThreadCore, budget: EventBudget): Promise<Due> {
-  const lane = core.dueQueue.read(NATIVE_LANE);
-  let endedInOrder = lane?.reason === "yield";
-  core.seenRevision = lane?.revision ?? null;
+export async function runHeads(
+  core: ThreadCore,
+  budget: EventBudget,
+  lane: LaneEntry,
+): Promise<Due> {
+  let endedInOrder = lane.reason === "yield";
+  core.seenRevision = lane.revision;
   try {
     for (;;) {
       const now = core.clock.now();

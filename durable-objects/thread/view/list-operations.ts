@@ -2,7 +2,7 @@
 import { unknownOperationIdOf } from "../../../shared/ids.ts";
 import { toIsoInstant } from "../../../shared/time.ts";
 import type { Operation } from "../../../shared/wire/operations.ts";
-import { readRun } from "../control/apply-control.ts";
+import { readRun } from "../run/read-run.ts";
 import { lastTurn, type CallState, type RunState } from "../run/run-state.ts";
 import type { ThreadCore } from "../thread-core.ts";
 

@@ -4,7 +4,8 @@ import type { Settlement } from "../../../shared/wire/settlement.ts";
 import type { SubmissionView } from "../../../shared/wire/submission.ts";
 import { NO_USAGE } from "../../../shared/wire/usage.ts";
 import { receiptOf } from "../admission/submit.ts";
-import { readRun, requireSubmission } from "../control/apply-control.ts";
+import { requireSubmission } from "../ledger/find-submission.ts";
+import { readRun } from "../run/read-run.ts";
 import { readRecord } from "../journal/read-page.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import { deriveState } from "../ledger/submission-state.ts";
@@ -23,11 +24,6 @@ export function readSubmission(core: ThreadCore, submissionId: string): Submissi
     ...(settlement === null ? {} : { settlement }),
     usage: settlement?.usage ?? (state === "queued" ? NO_USAGE : readRun(core, entry).usage),
   };
-}
-
-/** Throws `SubmissionNotFound`. */
-export function isSettled(core: ThreadCore, submissionId: string): boolean {
-  return requireSubmission(core, submissionId).outcome !== null;
 }
 
 /** The settlement of a submission, or null while it is owed. Throws `SubmissionNotFound`. */

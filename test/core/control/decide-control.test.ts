@@ -3,11 +3,13 @@ import { describe, expect, it } from "vitest";
 import { must } from "../../../shared/assert.ts";
 import { parseOperationId } from "../../../shared/ids.ts";
 import type { Decision, DecisionKind } from "../../../shared/wire/operations.ts";
+import type {
+  ControlDecision,
+  ControlFacts,
+} from "../../../durable-objects/thread/control/control-decision.ts";
 import {
   decideControl,
   type ControlCommand,
-  type ControlDecision,
-  type ControlFacts,
 } from "../../../durable-objects/thread/control/decide-control.ts";
 import { emptyRun } from "../../../durable-objects/thread/run/run-state.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";

@@ -1,0 +1,39 @@
+// A run as the log has it.
+import { must } from "../../../shared/assert.ts";
+import { runIdOf } from "../../../shared/ids.ts";
+import type { StoredBatch } from "../journal/journal.store.ts";
+import { firstSequenceOf } from "../ledger/decide-claim.ts";
+import type { LedgerEntry } from "../ledger/ledger.store.ts";
+import type { ThreadCore } from "../thread-core.ts";
+import { foldRecord } from "./fold-run.ts";
+import { emptyRun, type RunState } from "./run-state.ts";
+
+/** A run's records, and what they fold to. */
+export function loadRun(
+  core: ThreadCore,
+  entry: Pick<LedgerEntry, "queueSequence" | "submissionId">,
+  first: number,
+): { state: RunState; batches: StoredBatch[] } {
+  const batches = [...core.journal.readRun(entry.queueSequence, first)];
+  let state = emptyRun(entry.submissionId, runIdOf(entry.submissionId));
+  for (const batch of batches) {
+    for (const stored of batch.records) state = foldRecord(state, stored);
+  }
+  return { state, batches };
+}
+
+/** The run of a submission as the log has it; the live attempt's own copy where there is one. */
+export function readRun(core: ThreadCore, entry: LedgerEntry): RunState {
+  if (isLive(core, entry)) return must(core.live, "the run is live").state;
+  const thread = must(core.row.read(), "a submission has a thread");
+  const first = firstSequenceOf(thread, entry);
+  return first === null
+    ? emptyRun(entry.submissionId, runIdOf(entry.submissionId))
+    : loadRun(core, entry, first).state;
+}
+
+/** An attempt of this instance works on the submission. */
+export function isLive(core: ThreadCore, entry: LedgerEntry): boolean {
+  const { live } = core;
+  return live !== null && live.queueSequence === entry.queueSequence && !live.hasEnded;
+}
