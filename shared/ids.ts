@@ -19,11 +19,6 @@ export const PrincipalSchema = z
   .max(256)
   .regex(/^\P{Cc}*$/u, { message: "no control characters" });
 
-export type ThreadId = string;
-export type SubmissionId = string;
-export type RunId = string;
-export type OperationId = string;
-
 /** Randomness as a port: the runtime draws ids and jitter from here only. */
 export interface IdSource {
   /** 16 characters of [a-z2-7], 80 bits. Contract: unpredictable, so that ids cannot be guessed across threads. */
@@ -36,7 +31,7 @@ export interface IdSource {
  * A submission's id carries its queue sequence, so that it resolves to its row by primary key and needs no index, and a random token,
  * so that an id of another thread never names a row of this one.
  */
-export function submissionIdOf(queueSequence: number, token: string): SubmissionId {
+export function submissionIdOf(queueSequence: number, token: string): string {
   return `sub-${queueSequence}-${token}`;
 }
 
@@ -47,27 +42,27 @@ export function queueSequenceOf(submissionId: string): number | null {
 }
 
 /** run = f(submission). */
-export function runIdOf(submissionId: SubmissionId): RunId {
+export function runIdOf(submissionId: string): string {
   return `run-${submissionId.slice("sub-".length)}`;
 }
 
 /** operation = f(run, turn, call index). Stable over attempts, hence also the tool's idempotency key. */
-export function operationIdOf(runId: RunId, turn: number, callIndex: number): OperationId {
+export function operationIdOf(runId: string, turn: number, callIndex: number): string {
   return `${runId}.t${turn}.c${callIndex}`;
 }
 
 /** What an operation id names: the call, its submission, and which loss of that call it is about. */
 export interface OperationName {
-  readonly submissionId: SubmissionId;
+  readonly submissionId: string;
   /** The call's own id, without the loss. */
-  readonly callId: OperationId;
+  readonly callId: string;
   /** 1, or the dispatch whose outcome became unknown after a decision had let the call run again. */
   readonly dispatch: number;
 }
 
 /** The id of an unknown outcome. A second loss of the same call is another operation, so that a late repeat of the first decision cannot
  * run the call again. */
-export function unknownOperationIdOf(callId: OperationId, dispatch: number): OperationId {
+export function unknownOperationIdOf(callId: string, dispatch: number): string {
   return dispatch <= 1 ? callId : `${callId}.d${dispatch}`;
 }
 

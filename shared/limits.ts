@@ -11,10 +11,12 @@ export const MAX_INPUT_BYTES = 256 * KIB;
 export const MAX_DATABASE_BYTES = 8 * 1024 * MIB;
 /** The largest HTTP body that is read: one maximal input plus its envelope, with room for JSON escapes. */
 export const MAX_BODY_BYTES = 2 * MIB;
-/** JSON depth of a request body before it is parsed; the JSON bounds of stored values are in canonical-json.ts. */
+/** One row of the log: the platform stores at most 2 MB, key included (platform limits). */
 export const MAX_BATCH_BYTES = 1_900_000;
-/** The platform stores at most 2 MB in one row, key included (platform limits); one record must fit a row with room to spare. */
+/** One record, which must fit a row. */
 export const MAX_RECORD_BYTES = 1_800_000;
+/** What an author or a model puts into one record: a response, an output, instructions with their prompt. The rest is ours. */
+export const MAX_CONTENT_BYTES = 1_500_000;
 
 /** RTM-01: one SQL page of records. */
 export const MAX_PAGE_BYTES = 4 * MIB;
@@ -46,7 +48,7 @@ export const BINDING_RECHECK_MILLIS = 60 * 60_000;
 export const MAX_FAILURE_MESSAGE_BYTES = 16 * KIB;
 /** The longest author or reason of a control. */
 export const MAX_REASON_CHARACTERS = 2_048;
-/** A batch of decisions (TOOL-10 decides a list; one element until batches are atomic). */
+/** A value that a handler shows as its progress. */
 export const MAX_PROGRESS_BYTES = 4 * KIB;
 /** A turn that declares more calls than this is refused as a model failure: no batch may outgrow a row. */
 export const MAX_CALLS_PER_TURN = 128;

@@ -21,6 +21,11 @@ export function boundToolOutput(output: ToolOutput, maxBytes: number): ToolOutpu
   }
 }
 
+/** The value itself, or its envelope. */
+export function boundValue(value: JsonValue, maxBytes: number): JsonValue {
+  return envelopeOf(value, maxBytes) ?? value;
+}
+
 function envelopeOf(value: JsonValue, maxBytes: number): JsonValue | null {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   const originalBytes = utf8Length(text);

@@ -5,7 +5,8 @@ import type {
   LanguageModelV4CallOptions,
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
-import { MAX_CALLS_PER_TURN, MAX_RECORD_BYTES } from "../../shared/limits.ts";
+import { utf8Length } from "../../shared/bytes.ts";
+import { MAX_CALLS_PER_TURN, MAX_CONTENT_BYTES } from "../../shared/limits.ts";
 import { TokenUsageSchema, NO_TOKENS, type TokenUsage } from "../../shared/wire/usage.ts";
 import { raceSignal, type Raced } from "../platform/deadline.ts";
 import { classifyModelError, type ModelFault } from "./classify-failure.ts";
@@ -137,9 +138,8 @@ function endOf(reduction: StreamReduction): ModelCallOutcome {
 /** A response must fit a row, and its counts must be counts (CTX-16). */
 function checkResponse(response: ModelResponse, reduction: StreamReduction): ModelCallOutcome {
   const calls = response.content.filter((part) => part.type === "tool-call").length;
-  // One UTF-16 unit is at most three bytes; half the row's bound leaves room for JSON escapes of ordinary text.
-  const size = JSON.stringify(response.content).length * 3;
-  if (calls > MAX_CALLS_PER_TURN || size > MAX_RECORD_BYTES) {
+  const bytes = utf8Length(JSON.stringify(response.content));
+  if (calls > MAX_CALLS_PER_TURN || bytes > MAX_CONTENT_BYTES) {
     return failed({ reason: "too-large", isTransient: false, httpStatus: null }, reduction);
   }
   if (!TokenUsageSchema.safeParse(response.usage).success) {

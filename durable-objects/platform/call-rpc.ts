@@ -1,4 +1,5 @@
-// Calling an object: retries only what never reached it, with a new stub each time.
+// Calling an object, with a new stub for each try. A try may be repeated because every method is idempotent: by key, by operation, or as it
+// only reads.
 import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 import { unwrap, type RpcResult } from "../../shared/wire/rpc.ts";
 

@@ -30,7 +30,7 @@ async function settleWork<T>(work: () => T | PromiseLike<T>): Promise<Raced<T>> 
   }
 }
 
-/** The longest delay that setTimeout keeps; a longer one would fire at once. */
+/** The longest delay that every setTimeout keeps; no event lives as long, so a longer one needs no timer. */
 const MAX_TIMER_MILLIS = 2_147_483_647;
 
 /** A timer that aborts `controller` with `reason`; the returned function clears it. */

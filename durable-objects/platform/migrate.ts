@@ -25,10 +25,14 @@ export function openSchema(
   const applied = store.applied();
   const why = findRefusal(applied, migrations);
   if (why !== null) return { kind: "refused", why };
-  if (applied.length < migrations.length) {
+  if (applied.length === migrations.length) return { kind: "ready" };
+  try {
     database.transact(() => applyMissing(database, store, applied, migrations, now));
+    return { kind: "ready" };
+  } catch (error) {
+    // A constructor that throws uses up the alarm's redeliveries; a refused object answers, and looks again.
+    return { kind: "refused", why: `a migration failed: ${String(error).slice(0, 256)}` };
   }
-  return { kind: "ready" };
 }
 
 /** Creates every table of an empty file. Call inside the transaction of the first admission. */

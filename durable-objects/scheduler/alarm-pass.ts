@@ -15,7 +15,12 @@ export interface EventBudget {
 }
 
 /** What a lane does in an event, given its entry as the event found it. Contract: resolves with what it still owes; a rejection is a failed wave, retried with backoff. */
-export type LaneWave = (budget: EventBudget, entry: LaneEntry) => Promise<Due>;
+export type LaneWave = (budget: EventBudget, entry: WaveEntry) => Promise<Due>;
+
+export interface WaveEntry extends LaneEntry {
+  /** A wave before this one failed, or died: whatever is started now is charged before anything is read. */
+  readonly isSuspect: boolean;
+}
 
 export interface EventLimits {
   readonly yieldAfterMillis: number;
@@ -27,6 +32,11 @@ export const DEFAULT_EVENT_LIMITS: EventLimits = {
   ceilingMillis: EVENT_CEILING_MILLIS,
 };
 
+/** What started a pass. */
+export type PassCause =
+  /** `isRetry`: the platform delivers it again, as the delivery before it died. */
+  { readonly kind: "alarm"; readonly isRetry: boolean } | { readonly kind: "change" };
+
 export interface AlarmPassPorts {
   readonly database: Database;
   readonly dueQueue: DueQueue;
@@ -35,8 +45,9 @@ export interface AlarmPassPorts {
   readonly failpoints: Failpoints;
   readonly limits: EventLimits;
   readonly runNative: LaneWave;
-  /** Ends this incarnation: the last resort when the re-arm itself cannot be committed. */
-  readonly abortObject: (reason: string) => void;
+  /** Ends this incarnation: the last resort when the re-arm itself cannot be committed. Awaited, so that the alarm's delivery fails with
+   * it and the platform redelivers it. */
+  readonly abortObject: (reason: string) => Promise<void>;
 }
 
 export class AlarmPass {
@@ -48,14 +59,14 @@ export class AlarmPass {
   }
 
   /** Runs a pass, or joins the one that runs. Never rejects (ALM-03). */
-  drain(): Promise<void> {
-    this.#running ??= this.#pass().finally(() => {
+  drain(cause: PassCause): Promise<void> {
+    this.#running ??= this.#pass(cause).finally(() => {
       this.#running = null;
     });
     return this.#running;
   }
 
-  async #pass(): Promise<void> {
+  async #pass(cause: PassCause): Promise<void> {
     const { clock, limits, dueQueue } = this.#ports;
     const startedAt = clock.now();
     const budget: EventBudget = {
@@ -66,19 +77,23 @@ export class AlarmPass {
       try {
         const seen = dueQueue.read(NATIVE_LANE);
         if (seen === null || seen.dueAt === null) return;
-        // An alarm that came early: the work keeps its time, and the slot is armed for it again.
-        if (seen.dueAt > clock.now()) return dueQueue.rearmOwed();
-        if (await this.#wave(seen, budget)) return;
+        if (seen.dueAt > clock.now()) {
+          // An alarm that came early used up the slot: it is armed again for the work's own time.
+          if (cause.kind === "alarm") dueQueue.rearmOwed();
+          return;
+        }
+        const isSuspect = seen.attempts > 0 || (cause.kind === "alarm" && cause.isRetry);
+        if (await this.#wave({ ...seen, isSuspect }, budget)) return;
       } catch (error) {
         logEvent("error", "rearm-failed", { error: errorName(error) });
-        this.#ports.abortObject("the due queue could not be written");
+        await this.#ports.abortObject("the due queue could not be written");
         return;
       }
     }
   }
 
   /** True when the pass is over; false when a newer enrolment came meanwhile. */
-  async #wave(seen: LaneEntry, budget: EventBudget): Promise<boolean> {
+  async #wave(seen: WaveEntry, budget: EventBudget): Promise<boolean> {
     const { clock, dueQueue, database, failpoints, runNative, random } = this.#ports;
     let due: Due;
     let attempts = 0;

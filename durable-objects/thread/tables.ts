@@ -20,6 +20,8 @@ export const threads = sqliteTable(
     charge: integer().notNull(),
     /** The run's last record that counted as progress when it was charged. */
     chargedAt: integer().notNull(),
+    /** The attempt that last ended in order at its event's deadline: it lost no model call. */
+    yieldedEpoch: integer().notNull(),
   },
   (table) => [uniqueIndex("threads_by_id").on(table.threadId)],
 );
@@ -69,6 +71,6 @@ export const batches = sqliteTable("batches", {
   epoch: integer(),
   /** SHA-256 over the previous batch's digest and this batch's records: the chain that verification recomputes. */
   digest: text().notNull(),
-  /** JSON array of records. */
+  /** JSON of the records: what they share, and a list of the rest (journal/record-codec.ts). */
   records: text().notNull(),
 });

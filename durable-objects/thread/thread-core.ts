@@ -64,8 +64,6 @@ export class ThreadCore {
   readonly limits: ThreadLimits;
   /** The run that an attempt of this instance works on, if any. */
   live: LiveRun | null = null;
-  /** The native lane's revision that the running wave saw; null between waves. */
-  seenRevision: number | null = null;
 
   constructor(options: ThreadCoreOptions) {
     this.threadId = options.threadId;

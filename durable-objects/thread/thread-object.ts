@@ -37,8 +37,8 @@ export function threadObjectClass(options: ThreadOptions, ports: Ports = systemP
     }
 
     /** Never throws: a throw would use up the platform's redeliveries, after which the alarm is dropped for good. */
-    override async alarm(): Promise<void> {
-      await this.#services.drain();
+    override async alarm(info?: AlarmInvocationInfo): Promise<void> {
+      await this.#services.drain({ kind: "alarm", isRetry: info?.isRetry === true });
     }
 
     /** With a timeout it answers once the work settled: one call instead of two. */
@@ -161,7 +161,7 @@ export function threadObjectClass(options: ThreadOptions, ports: Ports = systemP
 
     /** Starts the pass in this event, for latency; the alarm that was armed with the change is the guarantee (ALM-06). */
     #goOn(): void {
-      this.ctx.waitUntil(this.#services.drain());
+      this.ctx.waitUntil(this.#services.drain({ kind: "change" }));
     }
   };
 }

@@ -9,7 +9,7 @@ import type { Failpoints } from "../platform/failpoints.ts";
 import { logEvent } from "../platform/log.ts";
 import { createSchema, openSchema, type SchemaStatus } from "../platform/migrate.ts";
 import type { Ports } from "../platform/ports.ts";
-import { AlarmPass } from "../scheduler/alarm-pass.ts";
+import { AlarmPass, type PassCause } from "../scheduler/alarm-pass.ts";
 import { AlarmSlot } from "../scheduler/alarm-slot.ts";
 import { DueQueue } from "../scheduler/due-queue.ts";
 import { DueQueueStore } from "../scheduler/due-queue.store.ts";
@@ -33,7 +33,7 @@ export class ThreadServices {
   readonly #failpoints: Failpoints;
   readonly #slot: AlarmSlot;
   readonly #makeCore: (threadId: string) => ThreadCore;
-  readonly #abortObject: (reason: string) => void;
+  readonly #abortObject: (reason: string) => Promise<void>;
   #schema: SchemaStatus;
   #core: ThreadCore | null = null;
   #pass: AlarmPass | null = null;
@@ -45,9 +45,9 @@ export class ThreadServices {
     this.#failpoints = ports.failpoints(ctx);
     this.#slot = new AlarmSlot(ctx.storage);
     // What was committed before is flushed first: an abort drops whatever is not on the disk yet.
-    this.#abortObject = (reason) => {
-      const flushed = ctx.storage.sync().catch(() => undefined);
-      ctx.waitUntil(flushed.then(() => ctx.abort(reason)));
+    this.#abortObject = async (reason) => {
+      await ctx.storage.sync().catch(() => undefined);
+      ctx.abort(reason);
     };
     const registry = new AgentRegistry(options.agents, options.models ?? {}, env);
     const deploymentId = deploymentIdOf(env);
@@ -116,11 +116,11 @@ export class ThreadServices {
   }
 
   /** Runs what is due, or joins the pass that runs. Never rejects. */
-  async drain(): Promise<void> {
+  async drain(cause: PassCause): Promise<void> {
     if (this.#schema.kind === "refused") return this.#rearmFaulted();
     if (this.#core === null) return;
     this.#pass ??= this.#makePass(this.#core);
-    await this.#pass.drain();
+    await this.#pass.drain(cause);
   }
 
   #makePass(core: ThreadCore): AlarmPass {

@@ -34,7 +34,8 @@ CREATE TABLE `threads` (
 	`claimedRun` integer,
 	`claimedRunFirst` integer,
 	`charge` integer NOT NULL,
-	`chargedAt` integer NOT NULL
+	`chargedAt` integer NOT NULL,
+	`yieldedEpoch` integer NOT NULL
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `threads_by_id` ON `threads` (`threadId`);--> statement-breakpoint

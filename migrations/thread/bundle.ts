@@ -4,13 +4,13 @@ import type { Migration } from "../../durable-objects/platform/migration-plan.ts
 export const migrations: readonly Migration[] = [
   {
     "tag": "0000_create_thread",
-    "digest": "0d52c4eca4aee6ea41c8e1e51cfd48a4392976bd5920c9c795d8db4ad381684f",
+    "digest": "b4132aa6d7aeb219c03840126322c102edf192c02d8c6b50a9e5f22c26481890",
     "statements": [
       "CREATE TABLE `batches` (\n\t`position` integer PRIMARY KEY NOT NULL,\n\t`last` integer NOT NULL,\n\t`run` integer NOT NULL,\n\t`epoch` integer,\n\t`digest` text NOT NULL,\n\t`records` text NOT NULL\n);",
       "CREATE TABLE `submissions` (\n\t`position` integer PRIMARY KEY NOT NULL,\n\t`submissionId` text NOT NULL,\n\t`principal` text NOT NULL,\n\t`scopedKey` text NOT NULL,\n\t`commandDigest` text NOT NULL,\n\t`agentId` text NOT NULL,\n\t`input` text NOT NULL,\n\t`acceptedAt` integer NOT NULL,\n\t`wait` text,\n\t`firstSequence` integer,\n\t`outcome` text,\n\t`settledSequence` integer,\n\t`annotations` text\n);",
       "CREATE UNIQUE INDEX `submissions_by_key` ON `submissions` (`scopedKey`);",
       "CREATE INDEX `submissions_owed` ON `submissions` (`position`) WHERE outcome IS NULL;",
-      "CREATE TABLE `threads` (\n\t`number` integer PRIMARY KEY NOT NULL,\n\t`threadId` text NOT NULL,\n\t`createdBy` text NOT NULL,\n\t`createdAt` integer NOT NULL,\n\t`epoch` integer NOT NULL,\n\t`claimedRun` integer,\n\t`claimedRunFirst` integer,\n\t`charge` integer NOT NULL,\n\t`chargedAt` integer NOT NULL\n);",
+      "CREATE TABLE `threads` (\n\t`number` integer PRIMARY KEY NOT NULL,\n\t`threadId` text NOT NULL,\n\t`createdBy` text NOT NULL,\n\t`createdAt` integer NOT NULL,\n\t`epoch` integer NOT NULL,\n\t`claimedRun` integer,\n\t`claimedRunFirst` integer,\n\t`charge` integer NOT NULL,\n\t`chargedAt` integer NOT NULL,\n\t`yieldedEpoch` integer NOT NULL\n);",
       "CREATE UNIQUE INDEX `threads_by_id` ON `threads` (`threadId`);",
       "CREATE TABLE `due_queue` (\n\t`lane` text PRIMARY KEY NOT NULL,\n\t`revision` integer NOT NULL,\n\t`reason` text NOT NULL,\n\t`dueAt` integer,\n\t`attempts` integer NOT NULL\n);"
     ]

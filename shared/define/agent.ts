@@ -86,9 +86,8 @@ export function defineAgent<Input extends z.ZodType, Output extends z.ZodType = 
     tools,
     policy,
     constantInstructions: typeof instructions === "string" ? instructions : null,
-    inputJsonSchema: jsonSchemaOf(options.input, "input", `${what}: input`),
-    outputJsonSchema:
-      output === undefined ? null : jsonSchemaOf(output, "input", `${what}: output`),
+    inputJsonSchema: jsonSchemaOf(options.input, `${what}: input`),
+    outputJsonSchema: output === undefined ? null : jsonSchemaOf(output, `${what}: output`),
     decodeInput: (value: unknown) => decodeToJson(options.input, value),
     open(value: JsonValue): RunOpening {
       const input = stored.parse(value);

@@ -7,15 +7,20 @@ export type Decoded<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly faults: readonly SchemaFault[] };
 
-/** Checks `value` with `schema`; synchronous schemas only. */
+/** Checks `value` with `schema`; synchronous schemas only. A schema whose own code throws has refused the value. */
 export function decodeWith<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
 ): Decoded<z.output<Schema>> {
-  const parsed = schema.safeParse(value);
-  return parsed.success
-    ? { ok: true, value: parsed.data }
-    : { ok: false, faults: schemaFaultsOf(parsed.error) };
+  try {
+    const parsed = schema.safeParse(value);
+    return parsed.success
+      ? { ok: true, value: parsed.data }
+      : { ok: false, faults: schemaFaultsOf(parsed.error) };
+  } catch {
+    // What it threw may hold the value.
+    return { ok: false, faults: [{ pointer: "", message: "the schema's own code threw" }] };
+  }
 }
 
 /** The same, for a value that is stored: what the schema produced must be JSON inside the bounds. */

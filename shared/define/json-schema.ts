@@ -8,16 +8,15 @@ const JsonSchemaSchema = z.custom<JSONSchema7>(
 );
 
 /**
- * The JSON Schema (draft 7, the dialect of the model interface) of what a caller or a model has to send for `io: "input"`, or gets for
- * `io: "output"`. Throws `InvalidDefinition` naming `field` when the schema has no JSON form.
+ * The JSON Schema (draft 7, the dialect of the model interface) of what a caller or a model has to
+ * send. Throws `InvalidDefinition` naming `field` when the schema has no JSON form.
  */
-export function jsonSchemaOf(
-  schema: z.ZodType,
-  io: "input" | "output",
-  field: string,
-): JSONSchema7 {
+export function jsonSchemaOf(schema: z.ZodType, field: string): JSONSchema7 {
   try {
-    const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, target: "draft-7" });
+    const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, {
+      io: "input",
+      target: "draft-7",
+    });
     return JsonSchemaSchema.parse(rest);
   } catch (cause) {
     throw new HoldfastError("InvalidDefinition", `${field} has no JSON Schema form`, { cause });

@@ -105,7 +105,7 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType = z
     effect: head.effect,
     timeoutMillis: durationMillis(head.timeout),
     mayNeedApproval: needsApproval !== undefined,
-    inputJsonSchema: jsonSchemaOf(options.input, "input", `${what}: input`),
+    inputJsonSchema: jsonSchemaOf(options.input, `${what}: input`),
     decode(args: JsonValue): Decoded<DecodedCall> {
       const decoded = decodeWith(options.input, args);
       if (!decoded.ok) return decoded;

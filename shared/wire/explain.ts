@@ -4,7 +4,7 @@ import { OperationSchema } from "./operations.ts";
 import { SubmissionStateSchema, WaitSchema } from "./submission.ts";
 import { UsageSchema } from "./usage.ts";
 
-export const ThreadStateSchema = z.enum(["idle", "running", "waiting", "faulted"]);
+export const ThreadStateSchema = z.enum(["idle", "running", "waiting"]);
 export type ThreadState = z.infer<typeof ThreadStateSchema>;
 
 export const InFlightCallSchema = z.object({

@@ -16,7 +16,7 @@ export const ReasoningPartSchema = z.object({
   providerOptions: ProviderOptionsSchema.optional(),
 });
 
-/** `input` is the parsed arguments, or the raw text where the model sent something that is not JSON. */
+/** `input` is the arguments, an object; `{ malformedArguments: text }` where the model sent something else. */
 export const ToolCallPartSchema = z.object({
   type: z.literal("tool-call"),
   toolCallId: z.string(),

@@ -20,7 +20,8 @@ export const AgentPolicySchema = z.strictObject({
   /** Cumulative input and output tokens of the run (CTX-12). */
   tokenBudget: z.int().min(1).max(1_000_000_000).optional(),
   toolResultBounds: z
-    .strictObject({ maxBytes: z.int().min(256).max(1_048_576).default(51_200) })
+    // JSON escapes can make six bytes of one: the maximum still fits a row.
+    .strictObject({ maxBytes: z.int().min(256).max(262_144).default(51_200) })
     .default({ maxBytes: 51_200 }),
 });
 export type AgentPolicy = z.infer<typeof AgentPolicySchema>;

@@ -139,6 +139,8 @@ export const ToolSettledSchema = OfTurnSchema.extend({
   payload: CallIdentitySchema.extend({
     outcome: ToolOutcomeSchema,
     output: ToolOutputSchema,
+    /** Of `budget-rejected`: the limit. */
+    exhausted: ExhaustedSchema.optional(),
     /** Who knew the result: the handler, the runtime that never started one, or a person who decided an unknown outcome. */
     by: z.enum(["handler", "runtime", "decision"]),
   }),

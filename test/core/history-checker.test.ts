@@ -188,6 +188,7 @@ function row(n: number, outcome: Outcome | null, wait: string | null = null): Su
     outcome,
     wait,
     settledSequence: null,
+    firstSequence: null,
   };
 }
 
@@ -250,10 +251,19 @@ function dumpOf(history: History): Dump {
       first = last + 1;
     }
   }
+  const records = batches.flatMap((batch) => decodeBatch(batch.first, batch.last, batch.records));
   return {
     batches,
-    records: batches.flatMap((batch) => decodeBatch(batch.first, batch.last, batch.records)),
-    submissions: history.submissions,
+    records,
+    // The ledger points at the record that settled each submission.
+    submissions: history.submissions.map((submission) => ({
+      ...submission,
+      settledSequence:
+        records.find(
+          (record) =>
+            record.type === "SubmissionSettled" && record.submissionId === submission.submissionId,
+        )?.sequence ?? null,
+    })),
     thread: null,
     due: history.due,
     alarm: history.alarm,

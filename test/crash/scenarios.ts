@@ -21,6 +21,10 @@ export interface Scenario {
   readonly approvals?: "approve" | "deny";
   /** Aborts the submission of this index as soon as it is accepted. */
   readonly abort?: number;
+  /** Aborts after a kill, before any alarm. */
+  readonly abortAtOnce?: true;
+  /** The event's time is up after the first tool call: the run yields at its turn boundary. */
+  readonly yields?: true;
   /** An authorizer that fails until the run is parked and a person retries it. */
   readonly poison?: true;
   /** A crash that belongs to the flow itself: what comes after it is crashed again. */
@@ -106,6 +110,20 @@ export const SCENARIOS: readonly Scenario[] = [
     before: { point: "intents:after", mode: "sync-abort" },
   },
   {
+    name: "killed in a call, then aborted before the alarm",
+    ends: ["aborted"],
+    submissions: [{ plan: [act, done] }],
+    before: { point: "tool:after-handler", mode: "sync-abort" },
+    abort: 0,
+    abortAtOnce: true,
+  },
+  {
+    name: "yields at the event's deadline",
+    ends: ["completed"],
+    submissions: [{ plan: [{ calls: [{ tool: "act", input: { behave: "take-time" } }] }, done] }],
+    yields: true,
+  },
+  {
     name: "poisoned, then retried",
     ends: ["completed"],
     submissions: [{ plan: [act, done] }],
@@ -134,6 +152,9 @@ export async function runScenario(scenario: Scenario): Promise<ScenarioEnd> {
   let isPoisoned = scenario.poison === true;
   testOptions.authorize = () =>
     isPoisoned ? Promise.reject(new Error("the authorizer is down")) : true;
+  if (scenario.yields === true) {
+    testOptions.limits = { event: { yieldAfterMillis: 1_000, ceilingMillis: 600_000 } };
+  }
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     await client.submitAll();
     await client.look();
@@ -202,7 +223,11 @@ class ScenarioClient {
     const receipt = abort === undefined ? undefined : this.#accepted.get(abort);
     if (receipt === undefined || this.#hasAborted) return;
     const view = await this.#view(receipt);
-    if (view?.wait?.reason !== "approval" && view?.state !== "settled") return;
+    const isTime =
+      this.#scenario.abortAtOnce === true
+        ? world.executions.has(`${receipt.submissionId.replace("sub", "run")}.t1.c0`)
+        : view?.wait?.reason === "approval";
+    if (!isTime && view?.state !== "settled") return;
     const result = await attempt(() => this.#thread.abort(receipt.submissionId));
     this.#hasAborted = result?.settlement !== undefined;
   }

@@ -85,6 +85,41 @@ describe("taking over", () => {
     await expectSound(thread);
   });
 
+  it("[REC-03] notes nothing where the lost attempt was in a tool, not in a model call", async () => {
+    const thread = new ThreadDriver("lost-tool");
+    const gate = `${thread.threadId}-tool`;
+    const { receipt } = await thread.submit([
+      { calls: [{ tool: "look", input: { behave: "deaf-gate", gate } }] },
+      { text: "ok" },
+    ]);
+    await thread.arrival(gate);
+    await thread.crash();
+    const fired = thread.fireAlarm();
+    await thread.arrival(gate);
+    await thread.openGate(gate);
+    await fired;
+    const settlement = await thread.settlement(receipt.submissionId);
+    expect(settlement.usage.interruptedModelCalls).toBe(0);
+    await expectSound(thread);
+  });
+
+  it("[RUN-10] keeps a run's beginning when it is aborted after a kill, before any alarm", async () => {
+    const thread = new ThreadDriver("abort-after-kill");
+    const gate = `${thread.threadId}-tool`;
+    const { receipt } = await thread.submit([
+      { calls: [{ tool: "act", input: { behave: "deaf-gate", gate } }] },
+      { text: "never" },
+    ]);
+    await thread.arrival(gate);
+    await thread.crash();
+    const first = await thread.abort(receipt.submissionId);
+    expect(first.settlement).toMatchObject({ outcome: "aborted" });
+    const [operationId] = first.settlement?.unknowns ?? [];
+    expect((await thread.abort(receipt.submissionId)).effect).toBe("already-settled");
+    expect(await thread.decide(operationId ?? "", "completed", { result: "seen" })).toBe("applied");
+    await expectSound(thread);
+  });
+
   it("[RUN-08] sums usage over attempts, from the log", async () => {
     const thread = new ThreadDriver("usage");
     const gate = `${thread.threadId}-model`;
@@ -158,8 +193,8 @@ describe("fruitless attempts", () => {
       attempts: 5,
     });
     expect(await thread.alarmAt()).toBe(null);
-    // The first attempt made records; five after it made none.
-    expect((await thread.dump()).thread?.epoch).toBe(6);
+    // The first attempt made records; five after it made none, and the seventh claim was one too many.
+    expect((await thread.dump()).thread?.epoch).toBe(7);
     const { submissions } = await thread.explain();
     expect(submissions[0]?.next).toContain("retry");
     // Later input is not blocked by it.
@@ -195,6 +230,64 @@ describe("fruitless attempts", () => {
     expect(world.disarm()).toBe(1);
     expect((await thread.submission(receipt.submissionId)).wait?.reason).toBe("attempts-exhausted");
     await expectSound(thread);
+  });
+});
+
+describe("a run that cannot be read", () => {
+  it("[REC-10] is parked after five waves, charged before they read, and an abort leads out", async () => {
+    const thread = new ThreadDriver("unreadable");
+    const gate = `${thread.threadId}-model`;
+    const { receipt } = await thread.submit([{ text: "ok", gate }]);
+    await thread.arrival(gate);
+    await thread.crash();
+    await thread.inObject((storage) => {
+      storage.sql.exec("UPDATE batches SET records = '{}'");
+    });
+    await thread.runAlarms(30);
+    expect(await thread.alarmAt()).toBe(null);
+    const { submissions } = await thread.explain();
+    expect(submissions[0]?.wait?.reason).toBe("attempts-exhausted");
+    expect(await thread.abort(receipt.submissionId)).toMatchObject({
+      settlement: { outcome: "aborted" },
+    });
+    expect(await thread.abort(receipt.submissionId)).toMatchObject({ effect: "already-settled" });
+  });
+
+  it("[REC-10] parks later work too where an earlier run cannot be read, and an abort leads out", async () => {
+    const thread = new ThreadDriver("unreadable");
+    await thread.run([{ text: "ok" }]);
+    await thread.quiet();
+    await thread.inObject((storage) => {
+      storage.sql.exec("UPDATE batches SET records = '{}'");
+    });
+    await thread.evict();
+    const { receipt } = await thread.submit([{ text: "later" }]);
+    await thread.quiet();
+    await thread.runAlarms(30);
+    expect(await thread.alarmAt()).toBe(null);
+    expect((await thread.submission(receipt.submissionId)).wait?.reason).toBe("attempts-exhausted");
+    expect(await thread.abort(receipt.submissionId)).toMatchObject({
+      settlement: { outcome: "aborted" },
+    });
+  });
+
+  it("[RUN-12] fails PreparationFailed where the author's instructions do not fit a record", async () => {
+    const thread = new ThreadDriver("huge");
+    const { receipt } = await thread.submit([{ text: "ok" }], { agent: "broken", note: "huge" });
+    expect(await thread.settlement(receipt.submissionId)).toMatchObject({
+      outcome: "failed",
+      failure: { tag: "PreparationFailed" },
+    });
+    await expectSound(thread);
+  });
+});
+
+describe("a schema whose own code throws", () => {
+  it("[RUN-13] fails OutputInvalid, without a second model call", async () => {
+    const thread = new ThreadDriver("throwing");
+    const settlement = await thread.run([{ text: '"boom"' }], { agent: "throwing" });
+    expect(settlement).toMatchObject({ outcome: "failed", failure: { tag: "OutputInvalid" } });
+    expect(settlement.usage.turns).toBe(1);
   });
 });
 

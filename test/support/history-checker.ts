@@ -92,8 +92,16 @@ function checkSettlements(dump: Dump): Violation[] {
     if (settlements.length > 1) found.push(violation(3, `${row.submissionId} settled twice`));
     const [settlement] = settlements;
     const outcome = settlement?.type === "SubmissionSettled" ? settlement.payload.outcome : null;
-    if (outcome !== row.outcome) {
+    if (outcome !== row.outcome || (settlement?.sequence ?? null) !== row.settledSequence) {
       found.push(violation(3, `${row.submissionId}: ledger ${row.outcome}, log ${outcome}`));
+    }
+    const own = dump.records.find(
+      (record) => "submissionId" in record && record.submissionId === row.submissionId,
+    );
+    if (row.firstSequence !== null && own !== undefined && row.firstSequence > own.sequence) {
+      found.push(
+        violation(3, `${row.submissionId}: its records begin before ${row.firstSequence}`),
+      );
     }
   }
   return found;

@@ -18,6 +18,7 @@ const ToolInputSchema = z.object({
       "deaf-gate",
       "honour-signal",
       "progress",
+      "take-time",
     ])
     .default("answer"),
   gate: z.string().default("tool"),
@@ -73,6 +74,9 @@ async function behave(
     case "honour-signal":
       await aborted(signal);
       throw new Error("gave up");
+    case "take-time":
+      world.advance(2_000);
+      return { value: input.value };
     case "progress":
       progress({ done: 1, of: 2 });
       log.info("half way", { done: 1 });
@@ -170,8 +174,19 @@ export const brokenAgent = defineAgent({
   id: "broken",
   instructions: ({ note }) => {
     if (note === "throw") throw new Error("secret of the author's code");
+    if (note === "huge") return "x".repeat(2_000_000);
     return `Follow the plan. ${note ?? ""}`;
   },
+  policy: { maxDuration: "2 hours" },
+});
+
+/** Its output schema's own code throws. */
+export const throwingAgent = defineAgent({
+  ...common,
+  id: "throwing",
+  output: z.string().refine(() => {
+    throw new Error("secret of the author's schema");
+  }),
   policy: { maxDuration: "2 hours" },
 });
 

@@ -9,6 +9,7 @@ import {
   plainAgent,
   strictAgent,
   structuredAgent,
+  throwingAgent,
   unmodelledAgent,
 } from "./test-agents.ts";
 import { testOptions } from "./test-options.ts";
@@ -23,6 +24,7 @@ const deployment = holdfast(
       strictAgent,
       hastyAgent,
       brokenAgent,
+      throwingAgent,
       unmodelledAgent,
     ],
     models: { "test/scripted": { create: () => scriptedModel } },

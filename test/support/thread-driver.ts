@@ -58,6 +58,7 @@ export interface SubmissionRow {
   readonly outcome: string | null;
   readonly wait: string | null;
   readonly settledSequence: number | null;
+  readonly firstSequence: number | null;
 }
 
 export interface ThreadColumns {
@@ -294,8 +295,9 @@ export class ThreadDriver {
             outcome: string | null;
             wait: string | null;
             settledSequence: number | null;
+            firstSequence: number | null;
           }>(
-            "SELECT submissionId, principal, scopedKey, outcome, wait, settledSequence FROM submissions ORDER BY position",
+            "SELECT submissionId, principal, scopedKey, outcome, wait, settledSequence, firstSequence FROM submissions ORDER BY position",
           )
           .toArray(),
         thread:

@@ -3,10 +3,13 @@
 import { must } from "../../../shared/assert.ts";
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
 import { NATIVE_LANE } from "../../scheduler/due.ts";
+import { runIdOf } from "../../../shared/ids.ts";
+import { emptyRun, type RunState } from "../run/run-state.ts";
 import type { Appended } from "../journal/journal.store.ts";
+import { firstSequenceOf } from "../ledger/decide-claim.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import { createThreadDrafts } from "../run/plan-opening.ts";
-import { isLive, readRun } from "../run/read-run.ts";
+import { isLive, readRun, readRunIfReadable } from "../run/read-run.ts";
 import { closeSubmission } from "../run/settle.ts";
 import type { CommitPoint, ThreadCore } from "../thread-core.ts";
 import type { ControlDecision } from "./control-decision.ts";
@@ -28,7 +31,7 @@ export function applyControl(
 ): ControlEffect {
   const thread = must(core.row.read(), "a submission has a thread");
   const live = isLive(core, entry);
-  const run = readRun(core, entry);
+  const run = command.kind === "abort" ? readForAbort(core, entry) : readRun(core, entry);
   const decision = decideControl(
     {
       run,
@@ -43,12 +46,18 @@ export function applyControl(
   const first = core.journal.tail().sequence + 1;
   const drafts = [...createThreadDrafts(thread, first), ...decision.drafts];
   core.commitAsControl(entry.queueSequence, run, POINTS[command.kind], drafts, (appended) => {
-    changeLedger(core, entry, command, decision, appended);
+    changeLedger(core, entry, command, decision, appended, firstSequenceOf(thread, entry));
     core.dueQueue.enrol(NATIVE_LANE, { reason: "controlled", dueAt: core.clock.now() });
   });
   const isAbort = decision.drafts.some((draft) => draft.type === "AbortRequested");
   if (live && isAbort) core.live?.stop("abort");
   return decision.effect;
+}
+
+/** An abort must lead out of a run whose records cannot be read: it then settles without them. */
+function readForAbort(core: ThreadCore, entry: LedgerEntry): RunState {
+  const { submissionId } = entry;
+  return readRunIfReadable(core, entry) ?? emptyRun(submissionId, runIdOf(submissionId));
 }
 
 function changeLedger(
@@ -57,12 +66,15 @@ function changeLedger(
   command: ControlCommand,
   decision: Committed,
   appended: Appended,
+  runFirst: number | null,
 ): void {
   const { queueSequence, wait } = entry;
   const last = appended.records.at(-1)?.record;
   if (last?.type === "SubmissionSettled") {
-    const first = must(appended.records[0], "a commit has records").record.sequence;
-    closeSubmission(core, queueSequence, last.payload.outcome, last.sequence, first);
+    const first = runFirst ?? must(appended.records[0], "a commit has records").record.sequence;
+    const { outcome } = last.payload;
+    // The enrolment that follows puts the lane in order.
+    closeSubmission(core, { queueSequence, outcome, sequence: last.sequence, first }, null);
     return;
   }
   if (decision.annotation !== undefined && last !== undefined) {

@@ -22,11 +22,11 @@ export function abortSubmission(
   asked: { submissionId: string; principal: string; request: AbortRequest },
 ): AbortResult {
   const entry = requireSubmission(core, asked.submissionId);
-  const effect = applyControl(core, entry, {
-    kind: "abort",
-    author: asked.principal,
-    reason: asked.request.reason ?? null,
-  });
+  const reason = asked.request.reason ?? null;
+  const effect =
+    entry.outcome === null
+      ? applyControl(core, entry, { kind: "abort", author: asked.principal, reason })
+      : "already-settled";
   const settlement = readSettlement(core, asked.submissionId);
   return {
     effect: effect === "dequeued" || effect === "already-settled" ? effect : "signalled",

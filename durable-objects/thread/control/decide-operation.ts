@@ -5,7 +5,7 @@ import { unknownOperationIdOf } from "../../../shared/ids.ts";
 import type { Decision, DecisionKind } from "../../../shared/wire/operations.ts";
 import type { ToolOutput } from "../../../shared/wire/messages.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
-import { boundToolOutput } from "../../context/tool-result-bounds.ts";
+import { boundToolOutput, boundValue } from "../../context/tool-result-bounds.ts";
 import { digestJson } from "../../platform/digest.ts";
 import { findCall, lastTurn, type CallState, type RunState } from "../run/run-state.ts";
 import { resultDraft } from "../run/tool-drafts.ts";
@@ -165,7 +165,7 @@ function decideAnnotation(
   command: OperationCommand,
   decisionDigest: string,
 ): ControlDecision {
-  const { decision, author, callId, dispatch } = command;
+  const { decision, author, callId, dispatch, maxResultBytes } = command;
   const operationId = unknownOperationIdOf(callId, dispatch);
   const isEvidence = run.settlement?.payload.unknowns?.includes(operationId) === true;
   const isNote = decision.decision !== "abort" && UNKNOWN_DECISIONS.includes(decision.decision);
@@ -191,7 +191,9 @@ function decideAnnotation(
           action: "annotate",
           operationId,
           decision: decision.decision,
-          ...(decision.result === undefined ? {} : { result: decision.result }),
+          ...(decision.result === undefined
+            ? {}
+            : { result: boundValue(decision.result, maxResultBytes) }),
           author,
           reason: decision.reason,
         },

@@ -6,7 +6,7 @@ export type ClaimDecision =
   | {
       readonly kind: "claim";
       readonly claim: Claim;
-      /** The epoch that this attempt takes over from, when it was an attempt at the same run; else null. */
+      /** The attempt at the same run that was lost before this one; null when there was none, or it ended in order. */
       readonly supersededEpoch: number | null;
     }
   /** So many attempts ended without one new record that another is not worth it: the run is parked for a person. */
@@ -37,7 +37,7 @@ export function decideClaim(facts: ClaimFacts): ClaimDecision {
       charge,
       chargedAt: lastProgress,
     },
-    supersededEpoch: again ? thread.epoch : null,
+    supersededEpoch: again && thread.yieldedEpoch !== thread.epoch ? thread.epoch : null,
   };
 }
 

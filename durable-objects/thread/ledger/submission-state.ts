@@ -1,9 +1,21 @@
 // The state of a submission as callers see it: `queued` and `running` are derived, never stored (spec/6). Pure.
-import type { SubmissionState } from "../../../shared/wire/submission.ts";
+import { toIsoInstant } from "../../../shared/time.ts";
+import type { SubmissionState, Wait } from "../../../shared/wire/submission.ts";
 import type { LedgerEntry } from "./ledger.store.ts";
 
-export function deriveState(entry: LedgerEntry, claimedRun: number | null): SubmissionState {
+/** @param isBound this deployment has the agent: without it nothing of owed work moves, whatever else it waits for */
+export function deriveWait(entry: LedgerEntry, isBound: boolean): Wait | null {
+  if (entry.outcome !== null) return null;
+  if (isBound) return entry.wait;
+  return { reason: "binding", since: toIsoInstant(entry.acceptedAt), deadline: null };
+}
+
+export function deriveState(
+  entry: LedgerEntry,
+  claimedRun: number | null,
+  isBound: boolean,
+): SubmissionState {
   if (entry.outcome !== null) return "settled";
-  if (entry.wait !== null) return "waiting";
+  if (deriveWait(entry, isBound) !== null) return "waiting";
   return entry.queueSequence === claimedRun ? "running" : "queued";
 }

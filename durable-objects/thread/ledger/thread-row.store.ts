@@ -12,6 +12,7 @@ export interface ThreadRow {
   readonly claimedRunFirst: number | null;
   readonly charge: number;
   readonly chargedAt: number;
+  readonly yieldedEpoch: number;
 }
 
 /** What a claim changes, in one write. */
@@ -34,7 +35,7 @@ export class ThreadRowStore {
 
   read(): ThreadRow | null {
     const row = this.#database.row<Columns<ThreadRow>>(
-      "SELECT number, threadId, createdBy, createdAt, epoch, claimedRun, claimedRunFirst, charge, chargedAt FROM threads WHERE number = ?",
+      "SELECT number, threadId, createdBy, createdAt, epoch, claimedRun, claimedRunFirst, charge, chargedAt, yieldedEpoch FROM threads WHERE number = ?",
       this.#thread,
     );
     return row ?? null;
@@ -42,7 +43,7 @@ export class ThreadRowStore {
 
   create(threadId: string, createdBy: string, now: EpochMillis): void {
     this.#database.run(
-      "INSERT INTO threads (number, threadId, createdBy, createdAt, epoch, claimedRun, claimedRunFirst, charge, chargedAt) VALUES (?, ?, ?, ?, 0, NULL, NULL, 0, 0)",
+      "INSERT INTO threads (number, threadId, createdBy, createdAt, epoch, claimedRun, claimedRunFirst, charge, chargedAt, yieldedEpoch) VALUES (?, ?, ?, ?, 0, NULL, NULL, 0, 0, 0)",
       this.#thread,
       threadId,
       createdBy,
@@ -69,6 +70,11 @@ export class ThreadRowStore {
       claim.chargedAt,
       this.#thread,
     );
+  }
+
+  /** Notes that the attempt of this epoch ended in order. */
+  markYielded(epoch: number): void {
+    this.#database.run("UPDATE threads SET yieldedEpoch = ? WHERE number = ?", epoch, this.#thread);
   }
 
   /** Begins the charge of a run anew, if it is the run that was claimed last: a person asked for another try. */

@@ -59,7 +59,10 @@ async function runSteps(core: ThreadCore, live: LiveRun, budget: EventBudget): P
       }
       case "call-model":
         // A turn boundary: everything before is committed, and another event takes it up from here.
-        if (core.clock.now() >= budget.yieldAt) return "yielded";
+        if (core.clock.now() >= budget.yieldAt) {
+          core.commitAsAttempt(live, "yield", [], () => core.row.markYielded(live.epoch));
+          return "yielded";
+        }
         await runModelTurn(core, live, step, () => stepFacts(core, live));
         break;
       case "run-tools":

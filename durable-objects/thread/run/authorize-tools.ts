@@ -16,7 +16,8 @@ export interface ToolAuthorizationRequest {
 }
 
 /** Contract: true allows; false denies, which fails the run with `ToolDenied`. May be asked again for the same call after a crash. A
- * rejection says nothing: the attempt ends and the question is asked again. */
+ * rejection says nothing: the attempt ends, and the next one asks again after a backoff. Five attempts in a row without a new record park
+ * the run for a person, about five seconds after the first, so an authorizer that may be down for longer retries by itself. */
 export type ToolAuthorization = (request: ToolAuthorizationRequest) => boolean | Promise<boolean>;
 
 export const allowAllTools: ToolAuthorization = () => true;

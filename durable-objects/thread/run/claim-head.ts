@@ -5,7 +5,9 @@ import { must } from "../../../shared/assert.ts";
 import { toIsoInstant } from "../../../shared/time.ts";
 import type { Wait } from "../../../shared/wire/submission.ts";
 import type { Binding } from "../../agents/registry.ts";
-import type { Appended } from "../journal/journal.store.ts";
+import type { WaveEntry } from "../../scheduler/alarm-pass.ts";
+import type { Appended, StoredBatch } from "../journal/journal.store.ts";
+import { LogCorrupt } from "../journal/record-codec.ts";
 import { decideClaim, firstSequenceOf } from "../ledger/decide-claim.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import type { ThreadRow } from "../ledger/thread-row.store.ts";
@@ -23,19 +25,70 @@ export type ClaimOutcome =
   /** Parked, settled by its own opening, or repaired from the log: the head is another now. */
   | { readonly kind: "moved-on" };
 
-/** @param endedInOrder the last attempt yielded: it cannot have lost a model call */
+/** How the wave found the lane that its claims belong to. */
+export type Wave = Pick<WaveEntry, "revision" | "isSuspect">;
+
+/**
+ * After a wave that failed or died, the attempt is charged in a transaction of its own before anything is read, so that a run whose very
+ * records cannot be read, or whose reading kills the object, is parked as well (REC-10).
+ */
 export function claimHead(
   core: ThreadCore,
   entry: LedgerEntry,
   binding: Binding,
-  endedInOrder: boolean,
+  wave: Wave,
 ): ClaimOutcome {
   core.failpoints.hit("claim:before");
   const thread = must(core.row.read(), "owed work has a thread row");
   const first = firstSequenceOf(thread, entry);
-  return first === null
-    ? startRun(core, thread, entry, binding)
-    : continueRun(core, thread, entry, binding, first, endedInOrder);
+  const spent = thread.claimedRun === entry.queueSequence ? thread.charge : 0;
+  const max = core.limits.maxFruitlessAttempts;
+  if (!wave.isSuspect) return takeUp(core, thread, entry, binding, wave, first);
+  // A death while reading cannot be caught: past twice the cap nothing is read any more.
+  if (spent >= 2 * max) return parkExhausted(core, entry, first, spent);
+  chargeBeforeReading(core, thread, entry, first, spent + 1);
+  try {
+    return takeUp(core, thread, entry, binding, wave, first);
+  } catch (error) {
+    if (spent < max || !(error instanceof LogCorrupt)) throw error;
+    return parkExhausted(core, entry, first, spent);
+  }
+}
+
+function chargeBeforeReading(
+  core: ThreadCore,
+  thread: ThreadRow,
+  entry: LedgerEntry,
+  first: number | null,
+  charge: number,
+): void {
+  const isSameRun = thread.claimedRun === entry.queueSequence;
+  core.database.transact(() => {
+    core.row.claim({
+      epoch: thread.epoch + 1,
+      claimedRun: entry.queueSequence,
+      claimedRunFirst: first ?? core.journal.tail().sequence + 1,
+      charge,
+      chargedAt: isSameRun ? thread.chargedAt : 0,
+    });
+    core.failpoints.hit("charge:inside");
+  });
+  core.failpoints.hit("charge:after");
+}
+
+function takeUp(
+  core: ThreadCore,
+  thread: ThreadRow,
+  entry: LedgerEntry,
+  binding: Binding,
+  wave: Wave,
+  first: number | null,
+): ClaimOutcome {
+  if (first === null) return startRun(core, thread, entry, binding, wave);
+  const { state, batches } = loadRun(core, entry, first);
+  // Charged before it was started, and lost before its start was committed.
+  if (batches.length === 0) return startRun(core, thread, entry, binding, wave);
+  return continueRun(core, thread, entry, binding, wave, { first, state, batches });
 }
 
 function startRun(
@@ -43,6 +96,7 @@ function startRun(
   thread: ThreadRow,
   entry: LedgerEntry,
   binding: Binding,
+  wave: Wave,
 ): ClaimOutcome {
   const { principal, input } = must(
     core.ledger.command(entry.queueSequence),
@@ -68,8 +122,10 @@ function startRun(
   const appended = core.database.transact(() => {
     core.row.claim(claim);
     const added = core.journal.append(entry.queueSequence, claim.epoch, drafts, core.clock.now());
-    const last = first + drafts.length - 1;
-    if (settled) closeSubmission(core, entry.queueSequence, "failed", last, first);
+    const { queueSequence } = entry;
+    const sequence = first + drafts.length - 1;
+    const closing = { queueSequence, outcome: "failed", sequence, first } as const;
+    if (settled) closeSubmission(core, closing, wave.revision);
     core.failpoints.hit("claim:inside");
     return added;
   });
@@ -83,6 +139,8 @@ function startRun(
     principal,
     history,
     state,
+    supersededEpoch: null,
+    waveRevision: wave.revision,
     appended,
   });
 }
@@ -92,16 +150,21 @@ function continueRun(
   thread: ThreadRow,
   entry: LedgerEntry,
   binding: Binding,
-  first: number,
-  endedInOrder: boolean,
+  wave: Wave,
+  run: {
+    readonly first: number;
+    readonly state: RunState;
+    readonly batches: readonly StoredBatch[];
+  },
 ): ClaimOutcome {
-  const { state, batches } = loadRun(core, entry, first);
+  const { first, state, batches } = run;
   if (state.settlement !== null) {
     // The log has the outcome; a ledger that says otherwise is repaired from it, never the reverse (RUN-11).
     const { payload, sequence } = state.settlement;
-    core.database.transact(() =>
-      closeSubmission(core, entry.queueSequence, payload.outcome, sequence, first),
-    );
+    const { queueSequence } = entry;
+    const closing = { queueSequence, outcome: payload.outcome, sequence, first };
+    core.database.transact(() => closeSubmission(core, closing, wave.revision));
+    core.waiters.notify();
     return { kind: "moved-on" };
   }
   const decision = decideClaim({
@@ -127,7 +190,8 @@ function continueRun(
     principal,
     history: core.history.restore(first, start.payload.historyFrom),
     state,
-    supersededEpoch: endedInOrder ? null : supersededEpoch,
+    supersededEpoch,
+    waveRevision: wave.revision,
     appended: {
       records: batches.flatMap((batch) => batch.records),
       bytes: batches.reduce((sum, batch) => sum + batch.bytes, 0),
@@ -138,7 +202,7 @@ function continueRun(
 function parkExhausted(
   core: ThreadCore,
   entry: LedgerEntry,
-  first: number,
+  first: number | null,
   attempts: number,
 ): ClaimOutcome {
   const since = toIsoInstant(core.clock.now());
@@ -161,7 +225,8 @@ function claimed(
     readonly principal: string;
     readonly history: SelectedHistory;
     readonly state: RunState;
-    readonly supersededEpoch?: number | null;
+    readonly supersededEpoch: number | null;
+    readonly waveRevision: number;
     readonly appended: Appended;
   },
 ): ClaimOutcome {
@@ -169,7 +234,6 @@ function claimed(
     queueSequence: entry.queueSequence,
     binding,
     ...run,
-    supersededEpoch: run.supersededEpoch ?? null,
     size: { records: run.appended.records.length, bytes: run.appended.bytes },
   });
   core.live = live;

@@ -1,8 +1,10 @@
 // decide(RunState, policy, now) → Step: the one decision of the run loop. It never reads a clock, a store or a network, and it is asked
 // the same way in a fresh run, at the next turn, and after a crash (RUN-01). Pure.
 import type { JsonValue } from "../../../shared/canonical-json.ts";
+import { utf8Length } from "../../../shared/bytes.ts";
 import type { Decoded } from "../../../shared/define/decoded.ts";
 import { unknownOperationIdOf } from "../../../shared/ids.ts";
+import { MAX_CONTENT_BYTES } from "../../../shared/limits.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
 import type { AgentPolicy, Exhausted, PolicyLimit } from "../../../shared/wire/policy.ts";
 import type { Failure } from "../../../shared/wire/settlement.ts";
@@ -95,12 +97,7 @@ function decideModelCall(state: RunState, facts: StepFacts): Step {
     const deadlineAt = state.start?.deadlineAt ?? state.retryAt;
     return waitFor("retry-backoff", Math.min(state.retryAt, deadlineAt), []);
   }
-  // The attempt before this one committed nothing since it could have called the model: it may have been lost inside that call.
-  if (
-    supersededEpoch !== null &&
-    supersededEpoch > state.interruptedEpoch &&
-    (state.callMayBeOpen || supersededEpoch > state.lastEpoch)
-  ) {
+  if (mayHaveLostCall(state, supersededEpoch)) {
     return { kind: "note-interruption", turn, supersededEpoch };
   }
   return {
@@ -110,11 +107,24 @@ function decideModelCall(state: RunState, facts: StepFacts): Step {
   };
 }
 
+/** The attempt before this one committed nothing after it could have called the model: it may have been lost inside that call. */
+function mayHaveLostCall(
+  state: RunState,
+  supersededEpoch: number | null,
+): supersededEpoch is number {
+  if (supersededEpoch === null || supersededEpoch <= state.interruptedEpoch) return false;
+  return (
+    supersededEpoch > state.lastEpoch ||
+    (supersededEpoch === state.lastEpoch && state.callMayBeOpen)
+  );
+}
+
 /** A response without tool calls is the answer, if it decodes. A cut answer is undecodable where a schema is set (RUN-04). */
 function decideFinish(state: RunState, turn: TurnState, facts: StepFacts): Step {
   const isCut = turn.finishReason === "length";
   const decoded = facts.decodeOutput(textOf(turn));
-  if (!decoded.ok || (isCut && facts.hasOutputSchema)) {
+  const isTooLarge = decoded.ok && utf8Length(JSON.stringify(decoded.value)) > MAX_CONTENT_BYTES;
+  if (!decoded.ok || isTooLarge || (isCut && facts.hasOutputSchema)) {
     const cut = isCut ? " It was cut by its length limit." : "";
     return {
       kind: "settle",
@@ -142,28 +152,11 @@ function decideFinish(state: RunState, turn: TurnState, facts: StepFacts): Step 
 export function spendingOf(state: RunState): Spending {
   const turn = lastTurn(state);
   const rejected = turn?.calls.find((call) => call.result?.outcome === "budget-rejected");
-  const output = rejected?.result?.output;
-  const rejectedFor = output?.type === "error-json" ? readExhausted(output.value) : null;
   return {
     usage: state.usage,
     graceFor: state.turns.find((earlier) => earlier.graceFor !== null)?.graceFor ?? null,
-    rejectedFor,
+    rejectedFor: rejected?.result?.exhausted ?? null,
   };
-}
-
-/** The model-visible result of a call that a limit rejected; the limit is read back from it when the log is folded. */
-export function renderBudgetRejection(exhausted: Exhausted): JsonValue {
-  return {
-    rejected: "budget",
-    limit: exhausted,
-    message: `This call did not run: the run's ${exhausted} limit is used up. Answer now with what you have.`,
-  };
-}
-
-function readExhausted(value: JsonValue): Exhausted | null {
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return null;
-  const limit = value["limit"];
-  return limit === "turns" || limit === "tool-calls" || limit === "tokens" ? limit : null;
 }
 
 export function textOf(turn: TurnState): string {

@@ -172,13 +172,13 @@ function foldResult(
   record: RecordOf<"ToolSettled">,
   byAttempt: boolean,
 ): RunState {
-  const { operationId, outcome, output } = record.payload;
+  const { operationId, outcome, output, exhausted } = record.payload;
   // Calls with an intent were counted by it.
   const ranRead =
     (outcome === "success" || outcome === "failure" || outcome === "timeout") &&
     lastTurn(state)?.calls.find((call) => call.operationId === operationId)?.dispatch === 0;
   const moved = moveCall(state, record, operationId, "settled", () => ({
-    result: { outcome, output },
+    result: { outcome, output, ...(exhausted !== undefined && { exhausted }) },
     waitingSince: null,
   }));
   const isComplete = lastTurn(moved)?.calls.every((call) => call.phase === "settled") ?? false;

@@ -24,6 +24,8 @@ export interface LiveRunOptions {
   readonly first: number;
   readonly epoch: number;
   readonly supersededEpoch: number | null;
+  /** The lane's revision that the wave of this attempt saw. */
+  readonly waveRevision: number;
   readonly principal: string;
   readonly binding: Binding;
   readonly history: SelectedHistory;
@@ -37,6 +39,7 @@ export class LiveRun {
   readonly first: number;
   readonly epoch: number;
   readonly supersededEpoch: number | null;
+  readonly waveRevision: number;
   readonly principal: string;
   readonly binding: Binding;
   readonly history: SelectedHistory;
@@ -52,6 +55,7 @@ export class LiveRun {
     this.first = options.first;
     this.epoch = options.epoch;
     this.supersededEpoch = options.supersededEpoch;
+    this.waveRevision = options.waveRevision;
     this.principal = options.principal;
     this.binding = options.binding;
     this.history = options.history;

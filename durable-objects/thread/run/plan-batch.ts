@@ -21,7 +21,7 @@ export interface CandidateCall {
 }
 
 export interface BatchPlan {
-  /** Dispatched by a lost attempt, to a tool that is gone: it may have happened, and nothing can find out by running it. */
+  /** Dispatched by a lost attempt, and not repeatable now: it may have happened, and nothing can find out by running it. */
   readonly lost: readonly CallState[];
   readonly rejected: readonly RejectedCall[];
   readonly candidates: readonly CandidateCall[];
@@ -39,12 +39,10 @@ export function planBatch(turn: TurnState, facts: BatchFacts): BatchPlan {
   const candidates: CandidateCall[] = [];
   for (const call of turn.calls) {
     if (call.phase === "settled") continue;
-    if (call.phase === "prepared" && !facts.tools.has(call.toolName)) {
-      lost.push(call);
-      continue;
-    }
     const planned = planCall(turn, call, facts);
-    if ("outcome" in planned) rejected.push(planned);
+    const isRepeatable = "tool" in planned && planned.tool.effect !== "external";
+    if (call.phase === "prepared" && !isRepeatable) lost.push(call);
+    else if ("outcome" in planned) rejected.push(planned);
     else candidates.push(planned);
   }
   return { lost, rejected, candidates };

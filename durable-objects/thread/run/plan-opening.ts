@@ -1,7 +1,9 @@
 // The records that a run, and a log, begin with. Pure but for the author's own functions, which run here once (CTX-04).
 import type { JsonValue } from "../../../shared/canonical-json.ts";
+import { utf8Length } from "../../../shared/bytes.ts";
 import { durationMillis } from "../../../shared/define/duration.ts";
 import { runIdOf } from "../../../shared/ids.ts";
+import { MAX_CONTENT_BYTES } from "../../../shared/limits.ts";
 import { toIsoInstant, type EpochMillis } from "../../../shared/time.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
 import type { Binding } from "../../agents/registry.ts";
@@ -34,6 +36,9 @@ export function planOpening(
   const { agent, digests } = binding;
   try {
     const opening = agent.open(input);
+    if (utf8Length(JSON.stringify(opening)) > MAX_CONTENT_BYTES) {
+      throw new RangeError("the instructions and the prompt do not fit a record");
+    }
     const deadlineAt = now + durationMillis(agent.policy.maxDuration);
     return [
       recorded,
@@ -56,7 +61,7 @@ export function planOpening(
     // The error may hold the input; the failure says where to look and no more.
     const failure = {
       tag: "PreparationFailed" as const,
-      message: `The instructions or inputPrompt of agent ${agent.id} threw an error.`,
+      message: `The instructions or inputPrompt of agent ${agent.id} threw an error, or are larger than a record can be.`,
     };
     return [
       recorded,

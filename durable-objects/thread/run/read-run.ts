@@ -1,7 +1,9 @@
 // A run as the log has it.
 import { must } from "../../../shared/assert.ts";
 import { runIdOf } from "../../../shared/ids.ts";
+import { logEvent } from "../../platform/log.ts";
 import type { StoredBatch } from "../journal/journal.store.ts";
+import { LogCorrupt } from "../journal/record-codec.ts";
 import { firstSequenceOf } from "../ledger/decide-claim.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import type { ThreadCore } from "../thread-core.ts";
@@ -36,4 +38,16 @@ export function readRun(core: ThreadCore, entry: LedgerEntry): RunState {
 export function isLive(core: ThreadCore, entry: LedgerEntry): boolean {
   const { live } = core;
   return live !== null && live.queueSequence === entry.queueSequence && !live.hasEnded;
+}
+
+/** The same, or null where the run's records cannot be read: what shows or ends such a run must not fail with it. */
+export function readRunIfReadable(core: ThreadCore, entry: LedgerEntry): RunState | null {
+  try {
+    return readRun(core, entry);
+  } catch (error) {
+    if (!(error instanceof LogCorrupt)) throw error;
+    const { submissionId } = entry;
+    logEvent("error", "run-unreadable", { threadId: core.threadId, submissionId });
+    return null;
+  }
 }

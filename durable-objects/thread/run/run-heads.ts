@@ -1,8 +1,8 @@
 // The native lane's wave: heads one after the other, until none is ready or the event's time is up.
 import { BINDING_RECHECK_MILLIS } from "../../../shared/limits.ts";
 import { logEvent } from "../../platform/log.ts";
-import type { EventBudget } from "../../scheduler/alarm-pass.ts";
-import type { Due, LaneEntry } from "../../scheduler/due.ts";
+import type { EventBudget, WaveEntry } from "../../scheduler/alarm-pass.ts";
+import type { Due } from "../../scheduler/due.ts";
 import { selectHead } from "../ledger/select-head.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import type { ThreadCore } from "../thread-core.ts";
@@ -12,28 +12,21 @@ import { claimHead } from "./claim-head.ts";
 export async function runHeads(
   core: ThreadCore,
   budget: EventBudget,
-  lane: LaneEntry,
+  wave: WaveEntry,
 ): Promise<Due> {
-  let endedInOrder = lane.reason === "yield";
-  core.seenRevision = lane.revision;
-  try {
-    for (;;) {
-      const now = core.clock.now();
-      const head = selectHead(core.ledger.owed(), core.row.read()?.claimedRun ?? null, now);
-      if (head.kind === "none") return { reason: "idle", dueAt: null };
-      if (head.kind === "blocked") {
-        const reason = head.reason === "retry-backoff" ? "retry-backoff" : "run-deadline";
-        return { reason, dueAt: head.dueAt };
-      }
-      if (now >= budget.yieldAt) return { reason: "yield", dueAt: now };
-      const end = await runHead(core, head.head, budget, endedInOrder);
-      endedInOrder = false;
-      if (end === "unbound") return { reason: "binding", dueAt: now + BINDING_RECHECK_MILLIS };
-      if (end === "yielded") return { reason: "yield", dueAt: core.clock.now() };
-      if (end === "abandoned") return { reason: "pass-failed", dueAt: core.clock.now() };
+  for (;;) {
+    const now = core.clock.now();
+    const head = selectHead(core.ledger.owed(), core.row.read()?.claimedRun ?? null, now);
+    if (head.kind === "none") return { reason: "idle", dueAt: null };
+    if (head.kind === "blocked") {
+      const reason = head.reason === "retry-backoff" ? "retry-backoff" : "run-deadline";
+      return { reason, dueAt: head.dueAt };
     }
-  } finally {
-    core.seenRevision = null;
+    if (now >= budget.yieldAt) return { reason: "yield", dueAt: now };
+    const end = await runHead(core, head.head, budget, wave);
+    if (end === "unbound") return { reason: "binding", dueAt: now + BINDING_RECHECK_MILLIS };
+    if (end === "yielded") return { reason: "yield", dueAt: core.clock.now() };
+    if (end === "abandoned") return { reason: "pass-failed", dueAt: core.clock.now() };
   }
 }
 
@@ -41,7 +34,7 @@ async function runHead(
   core: ThreadCore,
   head: LedgerEntry,
   budget: EventBudget,
-  endedInOrder: boolean,
+  wave: WaveEntry,
 ): Promise<AttemptEnd | "unbound"> {
   const binding = core.registry.find(head.agentId);
   if (binding === null) {
@@ -49,7 +42,7 @@ async function runHead(
     logEvent("warn", "binding-missing", { threadId: core.threadId, submissionId, agentId });
     return "unbound";
   }
-  const claim = claimHead(core, head, binding, endedInOrder);
+  const claim = claimHead(core, head, binding, wave);
   if (claim.kind === "moved-on") return "settled";
   return raceCeiling(core, runAttempt(core, claim.live, budget), budget);
 }

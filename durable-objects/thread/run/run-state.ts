@@ -29,7 +29,10 @@ export interface CallState {
   readonly unknownReason: RecordOf<"ToolUnknown">["payload"]["reason"] | null;
   /** One per question that was answered; by its digest a repeated command is recognised. */
   readonly decisions: readonly RecordOf<"OperationDecided">["payload"][];
-  readonly result: Pick<RecordOf<"ToolSettled">["payload"], "outcome" | "output"> | null;
+  readonly result: Pick<
+    RecordOf<"ToolSettled">["payload"],
+    "outcome" | "output" | "exhausted"
+  > | null;
 }
 
 export interface TurnState {

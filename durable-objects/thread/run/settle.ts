@@ -18,7 +18,10 @@ export function settleRun(
   core.commitAsAttempt(live, "settle", settlement, (appended) => {
     const last = appended.records.at(-1)?.record;
     assert(last?.type === "SubmissionSettled", "a settlement ends with its record");
-    closeSubmission(core, live.queueSequence, last.payload.outcome, last.sequence, live.first);
+    const { queueSequence, first, waveRevision } = live;
+    const { outcome } = last.payload;
+    const closing = { queueSequence, outcome, sequence: last.sequence, first };
+    closeSubmission(core, closing, waveRevision);
   });
   const tail = core.journal.tail().sequence;
   // Where other runs' records lie in between, as after a park, only the log knows the order.
@@ -29,21 +32,30 @@ export function settleWith(core: ThreadCore, live: LiveRun, ending: Ending): voi
   settleRun(core, live, planSettlement(live.state, ending));
 }
 
-/** The ledger's side of a settlement, with the run's first record. Call inside its transaction. When nothing can run any more, the due queue goes idle with it, at the
- * revision that the running wave saw: a newer enrolment stays. */
+/** What the ledger keeps of a settlement. */
+export interface Closing {
+  readonly queueSequence: number;
+  readonly outcome: Outcome;
+  /** The settlement record, and the run's first. */
+  readonly sequence: number;
+  readonly first: number;
+}
+
+/**
+ * The ledger's side of a settlement. Call inside its transaction. When nothing can run any more, the due queue goes idle with it, at the
+ * revision that the running wave saw, so that a newer enrolment stays; outside a wave the caller sees to the queue.
+ */
 export function closeSubmission(
   core: ThreadCore,
-  queueSequence: number,
-  outcome: Outcome,
-  sequence: number,
-  first: number,
+  { queueSequence, outcome, sequence, first }: Closing,
+  waveRevision: number | null,
 ): void {
   const isFirst = core.ledger.settle(queueSequence, outcome, sequence, first);
   assert(isFirst, "a submission settles once");
-  if (core.seenRevision === null) return;
+  if (waveRevision === null) return;
   const next = selectHead(core.ledger.owed(), queueSequence, core.clock.now());
   if (next.kind === "none") {
     const idle = { reason: "idle", dueAt: null } as const;
-    core.dueQueue.acknowledge(NATIVE_LANE, core.seenRevision, idle, 0);
+    core.dueQueue.acknowledge(NATIVE_LANE, waveRevision, idle, 0);
   }
 }

@@ -59,9 +59,11 @@ function rejectOverBudget(
     });
     return true;
   }
-  const drafts = openCalls(live.state).map((call) =>
-    budgetRejectionDraft(live.state, turn.turn, call, exhausted),
-  );
+  // What was dispatched before the limit was met goes on.
+  const drafts = openCalls(live.state)
+    .filter((call) => call.phase !== "prepared")
+    .map((call) => budgetRejectionDraft(live.state, turn.turn, call, exhausted));
+  if (drafts.length === 0) return false;
   core.commitAsAttempt(live, "results", drafts);
   return true;
 }

@@ -3,7 +3,6 @@ import type { RecordDraft } from "../../../shared/wire/records.ts";
 import type { ToolOutcome } from "../../../shared/wire/records.ts";
 import type { ToolOutput } from "../../../shared/wire/messages.ts";
 import type { Exhausted } from "../../../shared/wire/policy.ts";
-import { renderBudgetRejection } from "./decide-step.ts";
 import type { CandidateCall } from "./plan-batch.ts";
 import type { CallState, RunState } from "./run-state.ts";
 
@@ -24,6 +23,7 @@ export function resultDraft(
     readonly outcome: ToolOutcome;
     readonly output: ToolOutput;
     readonly by: "handler" | "runtime" | "decision";
+    readonly exhausted?: Exhausted;
   },
 ): RecordDraft {
   return {
@@ -42,7 +42,11 @@ export function budgetRejectionDraft(
 ): RecordDraft {
   return resultDraft(state, turn, call, {
     outcome: "budget-rejected",
-    output: { type: "error-json", value: renderBudgetRejection(exhausted) },
+    output: {
+      type: "error-text",
+      value: `This call did not run: the run's ${exhausted} limit is used up. Answer now with what you have.`,
+    },
+    exhausted,
     by: "runtime",
   });
 }

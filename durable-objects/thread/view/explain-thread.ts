@@ -3,7 +3,7 @@ import { toIsoInstant } from "../../../shared/time.ts";
 import type { Explanation } from "../../../shared/wire/explain.ts";
 import { NATIVE_LANE } from "../../scheduler/due.ts";
 import { selectHead } from "../ledger/select-head.ts";
-import { deriveState } from "../ledger/submission-state.ts";
+import { deriveState, deriveWait } from "../ledger/submission-state.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { listOperations } from "./list-operations.ts";
 import { renderSubmission, renderSummary, renderThreadState } from "./render-explanation.ts";
@@ -19,15 +19,15 @@ export function explainThread(core: ThreadCore): Explanation {
     head,
     (agentId) => core.registry.find(agentId) !== null,
   );
-  const submissions = owed.map((entry) =>
-    renderSubmission(entry, {
+  const submissions = owed.map((entry) => {
+    const isBound = core.registry.find(entry.agentId) !== null;
+    return renderSubmission(entry, {
       threadId: core.threadId,
-      state: deriveState(entry, claimedRun),
+      state: deriveState(entry, claimedRun, isBound),
+      wait: deriveWait(entry, isBound),
       head,
-      isBound: core.registry.find(entry.agentId) !== null,
-      now,
-    }),
-  );
+    });
+  });
   const alarm = {
     reason: lane?.reason ?? "idle",
     dueAt: lane === null || lane.dueAt === null ? null : toIsoInstant(lane.dueAt),

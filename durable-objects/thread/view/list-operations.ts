@@ -2,16 +2,19 @@
 import { unknownOperationIdOf } from "../../../shared/ids.ts";
 import { toIsoInstant } from "../../../shared/time.ts";
 import type { Operation } from "../../../shared/wire/operations.ts";
-import { readRun } from "../run/read-run.ts";
+import { readRunIfReadable } from "../run/read-run.ts";
 import { lastTurn, type CallState, type RunState } from "../run/run-state.ts";
 import type { ThreadCore } from "../thread-core.ts";
 
-/** Reads the runs of those submissions alone that wait for a person: at most the queue's depth. */
+/** Reads the runs of those submissions alone that wait: at most the queue's depth. */
 export function listOperations(core: ThreadCore): Operation[] {
   return core.ledger
     .owed()
-    .filter((entry) => entry.wait?.operationIds !== undefined)
-    .flatMap((entry) => operationsOf(readRun(core, entry)));
+    .filter((entry) => entry.wait !== null)
+    .flatMap((entry) => {
+      const run = readRunIfReadable(core, entry);
+      return run === null ? [] : operationsOf(run);
+    });
 }
 
 /** Pure. */

@@ -5,24 +5,25 @@ import type { SubmissionView } from "../../../shared/wire/submission.ts";
 import { NO_USAGE } from "../../../shared/wire/usage.ts";
 import { receiptOf } from "../admission/submit.ts";
 import { requireSubmission } from "../ledger/find-submission.ts";
-import { readRun } from "../run/read-run.ts";
+import { readRunIfReadable } from "../run/read-run.ts";
 import { readRecord } from "../journal/read-page.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
-import { deriveState } from "../ledger/submission-state.ts";
+import { deriveState, deriveWait } from "../ledger/submission-state.ts";
 import type { ThreadCore } from "../thread-core.ts";
 
 export function readSubmission(core: ThreadCore, submissionId: string): SubmissionView {
   const entry = requireSubmission(core, submissionId);
   const claimedRun = core.row.read()?.claimedRun ?? null;
   const settlement = settlementOf(core, entry);
-  const state = deriveState(entry, claimedRun);
+  const isBound = core.registry.find(entry.agentId) !== null;
+  const wait = deriveWait(entry, isBound);
   return {
     ...receiptOf(core.threadId, entry),
     runId: runIdOf(submissionId),
-    state,
-    ...(entry.wait === null ? {} : { wait: entry.wait }),
+    state: deriveState(entry, claimedRun, isBound),
+    ...(wait === null ? {} : { wait }),
     ...(settlement === null ? {} : { settlement }),
-    usage: settlement?.usage ?? (state === "queued" ? NO_USAGE : readRun(core, entry).usage),
+    usage: settlement?.usage ?? readRunIfReadable(core, entry)?.usage ?? NO_USAGE,
   };
 }
 

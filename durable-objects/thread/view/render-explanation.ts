@@ -1,6 +1,6 @@
 // The words of an explanation: one sentence for what work does or waits for, one for what would move it. Pure.
 import { unreachable } from "../../../shared/assert.ts";
-import { toIsoInstant, type EpochMillis } from "../../../shared/time.ts";
+import { toIsoInstant } from "../../../shared/time.ts";
 import type { ExplainedSubmission, ThreadState } from "../../../shared/wire/explain.ts";
 import type { SubmissionState, Wait } from "../../../shared/wire/submission.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
@@ -9,10 +9,8 @@ import type { HeadSelection } from "../ledger/select-head.ts";
 export interface SubmissionFacts {
   readonly threadId: string;
   readonly state: SubmissionState;
+  readonly wait: Wait | null;
   readonly head: HeadSelection;
-  /** This deployment has the agent. */
-  readonly isBound: boolean;
-  readonly now: EpochMillis;
 }
 
 interface Words {
@@ -41,20 +39,16 @@ export function renderSummary(
 }
 
 export function renderSubmission(entry: LedgerEntry, facts: SubmissionFacts): ExplainedSubmission {
-  const wait = facts.isBound ? entry.wait : bindingWait(entry, facts);
+  const { wait } = facts;
   return {
     submissionId: entry.submissionId,
     agentId: entry.agentId,
     queueSequence: entry.queueSequence,
     acceptedAt: toIsoInstant(entry.acceptedAt),
-    state: wait === null ? facts.state : "waiting",
+    state: facts.state,
     ...(wait === null ? {} : { wait }),
     ...(wait === null ? wordsOf(entry, facts) : wordsOfWait(wait, facts)),
   };
-}
-
-function bindingWait(entry: LedgerEntry, facts: SubmissionFacts): Wait {
-  return entry.wait ?? { reason: "binding", since: toIsoInstant(facts.now), deadline: null };
 }
 
 function wordsOf(entry: LedgerEntry, { state, head, threadId }: SubmissionFacts): Words {

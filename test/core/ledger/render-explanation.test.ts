@@ -30,8 +30,7 @@ function facts(changes: Partial<SubmissionFacts> = {}): SubmissionFacts {
     threadId: "t",
     state: "queued",
     head: { kind: "none" },
-    isBound: true,
-    now: T0,
+    wait: null,
     ...changes,
   };
 }
@@ -54,20 +53,13 @@ describe("[OBS-04] why work waits", () => {
         deadline: DUE,
         operationIds: ["op"],
       };
-      const rendered = renderSubmission(entry(1, wait), facts({ state: "waiting" }));
+      const rendered = renderSubmission(entry(1, wait), facts({ state: "waiting", wait }));
       expect(rendered).toMatchObject({ state: "waiting", wait });
       expect(rendered.next).toMatch(wayOut);
       expect(rendered.why.length).toBeGreaterThan(10);
       expect(`${rendered.why} ${rendered.next}`).not.toMatch(/null|undefined/);
     });
   }
-
-  it("[THR-09] for an agent that this deployment does not have, even before that was stored", () => {
-    expect(renderSubmission(entry(1), facts({ isBound: false }))).toMatchObject({
-      state: "waiting",
-      wait: { reason: "binding", deadline: null },
-    });
-  });
 
   it("says who is before it, that it is next, or that it runs", () => {
     const head = { kind: "ready", head: entry(1) } as const;

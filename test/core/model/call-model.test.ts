@@ -145,7 +145,7 @@ describe("a model call", () => {
   });
 
   it("an answer larger than a record is refused", async () => {
-    const huge = streaming([...text("x".repeat(700_000)), finish()]);
+    const huge = streaming([...text("x".repeat(1_500_001)), finish()]);
     expect(await ask(huge)).toMatchObject({ fault: { reason: "too-large" } });
   });
 });

@@ -42,7 +42,7 @@ describe("[GW-03] the local model", () => {
 
   it("answers with a sample where an output schema is asked for", async () => {
     const schema = z.object({ city: z.string(), days: z.int().min(1) });
-    const outcome = await answer(null, jsonSchemaOf(schema, "input", "output"));
+    const outcome = await answer(null, jsonSchemaOf(schema, "output"));
     if (outcome.kind !== "responded") throw new Error(outcome.kind);
     const [part] = outcome.response.content;
     expect(part?.type === "text" && schema.safeParse(JSON.parse(part.text)).success).toBe(true);
@@ -97,7 +97,7 @@ describe("a sample of a schema", () => {
 
   for (const [name, schema] of Object.entries(SCHEMAS)) {
     it(`[GW-03] fits its schema: ${name}`, () => {
-      const sample = sampleJson(jsonSchemaOf(schema, "input", name), "some free text");
+      const sample = sampleJson(jsonSchemaOf(schema, name), "some free text");
       expect(schema.safeParse(sample).error).toBeUndefined();
     });
   }

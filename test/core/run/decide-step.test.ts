@@ -1,6 +1,5 @@
 // decide(RunState, policy, now) → Step, from hand-written logs.
 import { describe, expect, it } from "vitest";
-import { renderBudgetRejection } from "../../../durable-objects/thread/run/decide-step.ts";
 import { decideStep, type Step } from "../../../durable-objects/thread/run/decide-step.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
 import {
@@ -49,7 +48,7 @@ function turnOf(turn: number, outcome: Parameters<typeof settled>[2] = "success"
 function rejectedFor(turn: number, limit: "tokens" | "tool-calls"): RecordDraft {
   return settled(turn, 0, "budget-rejected", {
     by: "runtime",
-    output: { type: "error-json", value: renderBudgetRejection(limit) },
+    exhausted: limit,
   });
 }
 

@@ -8,10 +8,7 @@ import type { DecisionKind } from "../../../shared/wire/operations.ts";
 import type { RecordDraft, ToolOutcome } from "../../../shared/wire/records.ts";
 import { decideBatchExhaustion } from "../../../durable-objects/context/exhaustion.ts";
 import type { StoredRecord } from "../../../durable-objects/thread/journal/journal.store.ts";
-import {
-  decideStep,
-  renderBudgetRejection,
-} from "../../../durable-objects/thread/run/decide-step.ts";
+import { decideStep } from "../../../durable-objects/thread/run/decide-step.ts";
 import { foldRecord, foldRun } from "../../../durable-objects/thread/run/fold-run.ts";
 import {
   planSettlement,
@@ -200,9 +197,9 @@ class Simulation {
     const exhausted = decideBatchExhaustion(this.#policy, state.usage, uncounted);
     if (exhausted !== null) {
       for (const each of open) {
-        const value = renderBudgetRejection(exhausted);
-        const output = { type: "error-json" as const, value };
-        this.append(settled(turn.turn, each.index, "budget-rejected", { by: "runtime", output }));
+        this.append(
+          settled(turn.turn, each.index, "budget-rejected", { by: "runtime", exhausted }),
+        );
       }
       return;
     }

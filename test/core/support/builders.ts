@@ -195,6 +195,7 @@ export function settled(
   options: {
     readonly by?: "handler" | "runtime" | "decision";
     readonly output?: RecordOf<"ToolSettled">["payload"]["output"];
+    readonly exhausted?: Exhausted;
   } = {},
 ): RecordDraft {
   return {
@@ -206,6 +207,7 @@ export function settled(
       outcome,
       output: options.output ?? { type: "text", value: `${outcome} ${turn}.${index}` },
       by: options.by ?? "handler",
+      ...(options.exhausted === undefined ? {} : { exhausted: options.exhausted }),
     },
   };
 }
