@@ -103,7 +103,7 @@ export class ThreadCore {
       return added;
     });
     live.observe(state, appended);
-    this.waiters.notify();
+    this.waiters.notify(state.settlement !== null);
     this.failpoints.hit(`${point}:after`);
   }
 
@@ -122,7 +122,7 @@ export class ThreadCore {
       return added;
     });
     if (this.live?.queueSequence === queueSequence) this.live.observe(state, appended);
-    this.waiters.notify();
+    this.waiters.notify(state.settlement !== null);
     this.failpoints.hit(`${point}:after`);
   }
 

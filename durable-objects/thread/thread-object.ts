@@ -72,8 +72,11 @@ export function threadObjectClass(options: ThreadOptions, ports: Ports = systemP
         request,
         async (asked) => {
           const core = this.#services.open(asked.threadId);
-          const settlement = await core.waiters.waitFor(asked.waitId, asked.timeoutMillis, () =>
-            readSettlement(core, asked.submissionId),
+          const settlement = await core.waiters.waitFor(
+            "settlement",
+            asked.waitId,
+            asked.timeoutMillis,
+            () => readSettlement(core, asked.submissionId),
           );
           if (settlement === null) return null;
           const { output: _output, ...metadata } = settlement;
@@ -90,7 +93,7 @@ export function threadObjectClass(options: ThreadOptions, ports: Ports = systemP
         request,
         async (asked) => {
           const core = this.#services.open(asked.threadId);
-          return core.waiters.waitFor(asked.waitId, asked.timeoutMillis, () =>
+          return core.waiters.waitFor("settlement", asked.waitId, asked.timeoutMillis, () =>
             readSettlement(core, asked.submissionId),
           );
         },
@@ -107,7 +110,7 @@ export function threadObjectClass(options: ThreadOptions, ports: Ports = systemP
     awaitProgress(request: ThreadRpcRequest<"awaitProgress">): Answer<{ tail: number }> {
       return serveRpc("awaitProgress", ThreadRpcSchemas.awaitProgress, request, async (asked) => {
         const core = this.#services.open(asked.threadId);
-        await core.waiters.waitFor(asked.waitId, asked.timeoutMillis, () =>
+        await core.waiters.waitFor("record", asked.waitId, asked.timeoutMillis, () =>
           core.journal.tail().sequence > asked.after ? true : null,
         );
         return { tail: core.journal.tail().sequence };

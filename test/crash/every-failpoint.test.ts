@@ -41,6 +41,7 @@ async function runSound(scenario: Scenario): Promise<ScenarioEnd> {
     executions: world.executions,
     acknowledgedTail: 0,
     isQuiet: true,
+    readTools: new Set(["look"]),
   });
   expect(violations).toEqual([]);
   for (const record of dump.records) recordTypes.add(record.type);

@@ -59,7 +59,9 @@ function checkExecutions(
     ({ operationId, count }) => count > 1 + (allowances.get(operationId) ?? 0),
   );
   if (external.length !== submissions * CHARGES_PER_JOB) {
-    report(`${external.length} external calls for ${submissions} submissions of three`);
+    report(
+      `${external.length} external calls for ${submissions} submissions of ${CHARGES_PER_JOB} each`,
+    );
   }
   const repeatable = executions.filter(({ step }) => !step.startsWith("charge-"));
   return {

@@ -2,7 +2,7 @@
 // the orchestrator, so it imports nothing of a platform.
 import { z } from "zod";
 
-/** The calls that a job makes at the stub, in order: four model turns, a read, three external calls in one turn, an idempotent write. */
+/** The calls that a job makes at the stub, in order: four model turns, a read, four external calls in one turn, an idempotent write. */
 export const STEPS = [
   "model-1",
   "look_up",
@@ -10,6 +10,7 @@ export const STEPS = [
   "charge-0",
   "charge-1",
   "charge-2",
+  "charge-3",
   "model-3",
   "save_note",
   "model-4",
@@ -17,7 +18,7 @@ export const STEPS = [
 export const StepSchema = z.enum(STEPS);
 export type Step = z.infer<typeof StepSchema>;
 
-export const CHARGES_PER_JOB = 3;
+export const CHARGES_PER_JOB = 4;
 export const FINAL_STEP: Step = "model-4";
 
 /**
@@ -34,7 +35,8 @@ export const FATES: Record<Step, { readonly held: Fate; readonly replied: Fate }
   "model-2": { held: "due", replied: "either" },
   "charge-0": { held: "parked", replied: "parked" },
   "charge-1": { held: "parked", replied: "parked" },
-  "charge-2": { held: "parked", replied: "either" },
+  "charge-2": { held: "parked", replied: "parked" },
+  "charge-3": { held: "parked", replied: "either" },
   "model-3": { held: "due", replied: "due" },
   save_note: { held: "due", replied: "due" },
   "model-4": { held: "due", replied: "either" },

@@ -59,7 +59,12 @@ const charge = defineTool({
   name: "charge",
   revision: 1,
   description: "Must not happen twice.",
-  input: JobInputSchema.extend({ index: z.int().min(0).max(2) }),
+  input: JobInputSchema.extend({
+    index: z
+      .int()
+      .min(0)
+      .max(CHARGES_PER_JOB - 1),
+  }),
   output: DoneSchema,
   effect: "external",
   execute: async ({ job, index }, { signal, idempotencyKey, env }) => {

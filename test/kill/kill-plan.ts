@@ -5,6 +5,7 @@ export const PHASES = [
   "admission",
   "model-call",
   "tool-first",
+  "tool-third",
   "tool-last",
   "tool-repeatable",
   "settlement",
@@ -90,8 +91,10 @@ function planMoment(phase: Phase, random: Random): Pick<KillPlan, "target" | "of
       };
     case "tool-first":
       return aim("charge-0");
-    case "tool-last":
+    case "tool-third":
       return aim("charge-2");
+    case "tool-last":
+      return aim("charge-3");
     case "tool-repeatable":
       return aim(pick(["look_up", "save_note"], random));
     case "settlement":

@@ -5,7 +5,7 @@ import type { Settlement } from "../../shared/wire/settlement.ts";
 import type { Receipt } from "../../shared/wire/submission.ts";
 import type { CallBoard } from "./call-board.ts";
 import { Job } from "./job.ts";
-import { StepSchema } from "./job-steps.ts";
+import { StepSchema, CHARGES_PER_JOB } from "./job-steps.ts";
 import type { JobPlan, KillPlan } from "./kill-plan.ts";
 import type { Server } from "./server.ts";
 import type { Stub } from "./stub.ts";
@@ -217,7 +217,7 @@ async function awaitSettlement(
 
 function checkSettlement(world: World, { key }: JobPlan, settlement: Settlement | null): void {
   const output = JSON.stringify(settlement?.output ?? null);
-  const expected = JSON.stringify({ job: key, charges: 3 });
+  const expected = JSON.stringify({ job: key, charges: CHARGES_PER_JOB });
   if (settlement?.outcome === "completed" && output === expected) return;
   world.report(`${key} ended as ${settlement?.outcome ?? "nothing at all"} with ${output}`);
 }

@@ -17,6 +17,7 @@ export async function expectSound(
       executions: world.executions,
       acknowledgedTail: 0,
       isQuiet: true,
+      readTools: new Set(["look", "hasty_look"]),
       ...evidence,
     }),
   ).toEqual([]);

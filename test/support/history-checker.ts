@@ -15,6 +15,8 @@ export interface Evidence {
   readonly acknowledgedTail: number;
   /** All work must have ended or wait with a reason. */
   readonly isQuiet: boolean;
+  /** Tools whose calls need no intent; where they are not named, intents are not asked for. */
+  readonly readTools?: ReadonlySet<string>;
 }
 
 /** One broken promise: the number of its rule in QUA-02, and what was found. */
@@ -75,6 +77,9 @@ function checkAdmissions(dump: Dump, { receipts }: Evidence): Violation[] {
       found.push(violation(2, `key ${key} has two receipts`));
     }
     byKey.set(key, receipt.submissionId);
+    if (dump.submissions[receipt.queueSequence - 1]?.submissionId !== receipt.submissionId) {
+      found.push(violation(2, `receipt of ${key} has another place in the queue`));
+    }
     if (!dump.submissions.some((row) => row.submissionId === receipt.submissionId)) {
       found.push(violation(7, `an acknowledged submission is lost: ${key}`));
     }
@@ -144,17 +149,29 @@ function checkCalls(records: readonly ThreadRecord[]): Violation[] {
 /** 6. An external call ran at most once per intent, and had an intent; a further intent needs a decision that allowed it. */
 function checkExternalCalls(
   records: readonly ThreadRecord[],
-  { executions }: Evidence,
+  { executions, readTools }: Evidence,
 ): Violation[] {
   const found: Violation[] = [];
+  const prepared = new Set<string>();
   const external = new Map<string, number>();
   const allowed = new Map<string, number>();
   for (const record of records) {
     if (record.type === "ToolsPrepared") {
       for (const call of record.payload.calls) {
+        prepared.add(call.operationId);
         if (call.effect === "external") {
           external.set(call.operationId, (external.get(call.operationId) ?? 0) + 1);
         }
+      }
+    }
+    if (
+      record.type === "ToolSettled" &&
+      record.payload.by === "handler" &&
+      readTools !== undefined
+    ) {
+      const { operationId, toolName } = record.payload;
+      if (!readTools.has(toolName) && !prepared.has(operationId)) {
+        found.push(violation(6, `${operationId} ran without an intent`));
       }
     }
     if (record.type === "OperationDecided") {
@@ -200,15 +217,23 @@ function checkUsage(records: readonly ThreadRecord[]): Violation[] {
     if (record.type !== "SubmissionSettled") continue;
     let turns = 0;
     let inputTokens = 0;
+    let outputTokens = 0;
+    let failedModelCalls = 0;
+    let interruptedModelCalls = 0;
     for (const other of records) {
       if (!("runId" in other) || other.runId !== record.runId) continue;
       if (other.type === "ModelResponded") turns += 1;
+      if (other.type === "ModelCallFailed") failedModelCalls += 1;
+      if (other.type === "ModelInterrupted") interruptedModelCalls += 1;
       if (other.type === "ModelResponded" || other.type === "ModelCallFailed") {
         inputTokens += other.payload.usage.inputTokens;
+        outputTokens += other.payload.usage.outputTokens;
       }
     }
     const { usage } = record.payload;
-    if (usage.turns !== turns || usage.inputTokens !== inputTokens) {
+    const sums = { turns, inputTokens, outputTokens, failedModelCalls, interruptedModelCalls };
+    const isSum = Object.entries(sums).every(([name, sum]) => Reflect.get(usage, name) === sum);
+    if (!isSum) {
       found.push(violation(10, `${record.submissionId}: usage is not the sum of its records`));
     }
   }
@@ -246,9 +271,7 @@ function isParked(wait: string): boolean {
 /** 18. The alarm is armed exactly when the lane is due. */
 function checkAlarm(dump: Dump): Violation[] {
   const dueAt = dump.due?.dueAt ?? null;
-  return (dueAt === null) === (dump.alarm === null)
-    ? []
-    : [violation(18, `due ${dueAt}, alarm ${dump.alarm}`)];
+  return dueAt === dump.alarm ? [] : [violation(18, `due ${dueAt}, alarm ${dump.alarm}`)];
 }
 
 /** 19. The digest chain is intact. */

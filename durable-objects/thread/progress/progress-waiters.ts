@@ -5,23 +5,33 @@ import { MAX_WAITERS } from "../../../shared/limits.ts";
 
 type WakeUp = "committed" | "timeout" | "cancelled";
 
+/** What a wait is for: any new record, or a settlement. A commit of the other kind does not wake it. */
+export type Awaited = "record" | "settlement";
+
+interface Waiter {
+  readonly awaited: Awaited;
+  readonly wake: (how: WakeUp) => void;
+}
+
 export class ProgressWaiters {
-  readonly #waiting = new Map<string, (how: WakeUp) => void>();
+  readonly #waiting = new Map<string, Waiter>();
   #unnamed = 0;
 
-  /** Wakes everyone: called after each commit. */
-  notify(): void {
-    const waiting = [...this.#waiting.values()];
-    this.#waiting.clear();
-    for (const wake of waiting) wake("committed");
+  /** Wakes those whom the commit concerns: called after each. */
+  notify(hasSettled: boolean): void {
+    for (const [id, { awaited, wake }] of this.#waiting) {
+      if (awaited === "settlement" && !hasSettled) continue;
+      this.#waiting.delete(id);
+      wake("committed");
+    }
   }
 
   /** Ends one wait, whose caller gave up. True when it was there. */
   cancel(waitId: string): boolean {
-    const wake = this.#waiting.get(`caller:${waitId}`);
+    const waiter = this.#waiting.get(`caller:${waitId}`);
     this.#waiting.delete(`caller:${waitId}`);
-    wake?.("cancelled");
-    return wake !== undefined;
+    waiter?.wake("cancelled");
+    return waiter !== undefined;
   }
 
   /** Waits now parked. */
@@ -34,6 +44,7 @@ export class ProgressWaiters {
    * Throws `Overloaded` when too many wait already.
    */
   async waitFor<T>(
+    awaited: Awaited,
     waitId: string | undefined,
     timeoutMillis: number,
     read: () => T | null,
@@ -43,7 +54,7 @@ export class ProgressWaiters {
     if (known !== null || timeoutMillis <= 0) return known;
     const until = Date.now() + timeoutMillis;
     for (;;) {
-      const wait = this.#subscribe(waitId, until - Date.now());
+      const wait = this.#subscribe(awaited, waitId, until - Date.now());
       try {
         const value = read();
         if (value !== null) return value;
@@ -55,6 +66,7 @@ export class ProgressWaiters {
   }
 
   #subscribe(
+    awaited: Awaited,
     waitId: string | undefined,
     millis: number,
   ): { woken: Promise<WakeUp>; leave: () => void } {
@@ -68,12 +80,13 @@ export class ProgressWaiters {
     const id = waitId === undefined ? `own:${(this.#unnamed += 1)}` : `caller:${waitId}`;
     const { promise, resolve } = Promise.withResolvers<WakeUp>();
     const timer = setTimeout(() => resolve("timeout"), Math.max(0, millis));
-    this.#waiting.set(id, resolve);
+    const waiter: Waiter = { awaited, wake: resolve };
+    this.#waiting.set(id, waiter);
     return {
       woken: promise,
       leave: () => {
         clearTimeout(timer);
-        if (this.#waiting.get(id) === resolve) this.#waiting.delete(id);
+        if (this.#waiting.get(id) === waiter) this.#waiting.delete(id);
       },
     };
   }

@@ -129,7 +129,7 @@ function startRun(
     core.failpoints.hit("claim:inside");
     return added;
   });
-  core.waiters.notify();
+  core.waiters.notify(settled);
   core.failpoints.hit("claim:after");
   if (settled) return { kind: "moved-on" };
   const state = must(foldRun(appended.records), "a started run has records");
@@ -164,7 +164,7 @@ function continueRun(
     const { queueSequence } = entry;
     const closing = { queueSequence, outcome: payload.outcome, sequence, first };
     core.database.transact(() => closeSubmission(core, closing, wave.revision));
-    core.waiters.notify();
+    core.waiters.notify(true);
     return { kind: "moved-on" };
   }
   const decision = decideClaim({

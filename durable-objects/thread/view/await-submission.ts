@@ -13,7 +13,8 @@ export async function awaitSubmission(
 ): Promise<SubmissionView> {
   const isSettled = (): true | null =>
     requireSubmission(core, submissionId).outcome === null ? null : true;
-  if (timeoutMillis > 0) await core.waiters.waitFor(undefined, timeoutMillis, isSettled);
+  if (timeoutMillis > 0)
+    await core.waiters.waitFor("settlement", undefined, timeoutMillis, isSettled);
   return readSubmission(core, submissionId);
 }
 
