@@ -42,9 +42,10 @@ async function runHead(
     logEvent("warn", "binding-missing", { threadId: core.threadId, submissionId, agentId });
     return "unbound";
   }
-  const claim = claimHead(core, head, binding, wave);
-  if (claim.kind === "moved-on") return "settled";
-  return raceCeiling(core, runAttempt(core, claim.live, budget), budget);
+  const live = claimHead(core, head, binding, wave);
+  // Another head is first now.
+  if (live === null) return "settled";
+  return raceCeiling(core, runAttempt(core, live, budget), budget);
 }
 
 /**

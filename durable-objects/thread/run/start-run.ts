@@ -1,0 +1,59 @@
+// The first attempt at a submission: epoch, charge, and its input made canonical, in one transaction.
+import { must } from "../../../shared/assert.ts";
+import type { JsonValue } from "../../../shared/canonical-json.ts";
+import { decideClaim } from "../ledger/decide-claim.ts";
+import type { ThreadCore } from "../thread-core.ts";
+import { foldRun } from "./fold-run.ts";
+import type { Head, TakenUp } from "./head.ts";
+import { LiveRun } from "./live-run.ts";
+import { createThreadDrafts, planOpening } from "./plan-opening.ts";
+import { closeSubmission } from "./settle.ts";
+
+export function startRun(core: ThreadCore, head: Head): TakenUp {
+  const { thread, entry, binding, waveRevision } = head;
+  const { queueSequence, submissionId } = entry;
+  const command = must(core.ledger.command(queueSequence), "an owed submission has its input");
+  const input: JsonValue = JSON.parse(command.input);
+  const first = core.journal.tail().sequence + 1;
+  const history = core.history.select(first);
+  const now = core.clock.now();
+  const drafts = [
+    ...createThreadDrafts(thread, first),
+    ...planOpening(submissionId, binding, input, history.from, now),
+  ];
+  const last = first + drafts.length - 1;
+  const decision = decideClaim({
+    thread,
+    run: queueSequence,
+    firstSequence: first,
+    lastProgress: last,
+    maxFruitlessAttempts: core.limits.maxFruitlessAttempts,
+  });
+  if (decision.kind === "park") return { kind: "exhausted", attempts: decision.attempts };
+  const { claim } = decision;
+  const hasSettled = drafts.at(-1)?.type === "SubmissionSettled";
+  const appended = core.database.transact(() => {
+    core.row.claim(claim);
+    const added = core.journal.append(queueSequence, claim.epoch, drafts, now);
+    const closing = { queueSequence, outcome: "failed", sequence: last, first } as const;
+    if (hasSettled) closeSubmission(core, closing, waveRevision);
+    core.failpoints.hit("claim:inside");
+    return added;
+  });
+  core.waiters.notify(hasSettled);
+  core.failpoints.hit("claim:after");
+  if (hasSettled) return { kind: "settled" };
+  const live = new LiveRun({
+    queueSequence,
+    first,
+    epoch: claim.epoch,
+    supersededEpoch: null,
+    waveRevision,
+    principal: command.principal,
+    binding,
+    history,
+    state: must(foldRun(appended.records), "a started run has records"),
+    size: { records: appended.records.length, bytes: appended.bytes },
+  });
+  return { kind: "live", live };
+}
