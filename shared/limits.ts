@@ -48,6 +48,10 @@ export const BINDING_RECHECK_MILLIS = 60 * 60_000;
 export const MAX_FAILURE_MESSAGE_BYTES = 16 * KIB;
 /** The longest author or reason of a control. */
 export const MAX_REASON_CHARACTERS = 2_048;
+/** CTX-01. */
+export const DEFAULT_TOOL_RESULT_BYTES = 51_200;
+/** JSON escapes can make six bytes of one: this much still fits a row. */
+export const MAX_TOOL_RESULT_BYTES = 262_144;
 /** A value that a handler shows as its progress. */
 export const MAX_PROGRESS_BYTES = 4 * KIB;
 /** A turn that declares more calls than this is refused as a model failure: no batch may outgrow a row. */

@@ -1,5 +1,6 @@
 // The bound that every application tool result passes once, before it is recorded (CTX-18). Pure.
 import type { JsonValue } from "../../shared/canonical-json.ts";
+import { MAX_TOOL_RESULT_BYTES } from "../../shared/limits.ts";
 import { utf8Length, utf8Prefix, utf8Suffix } from "../../shared/bytes.ts";
 import type { ToolOutput } from "../../shared/wire/messages.ts";
 
@@ -19,6 +20,16 @@ export function boundToolOutput(output: ToolOutput, maxBytes: number): ToolOutpu
     case "execution-denied":
       return output;
   }
+}
+
+/** What a policy may allow at most, with room for the envelope's own fields. */
+const MAX_STORED_BYTES = MAX_TOOL_RESULT_BYTES + 512;
+
+/** A stored result that passed no bound is refused when it is read, never cut then: the model saw what the log holds (CTX-18). */
+export function isBoundedOutput(output: ToolOutput): boolean {
+  if (output.type === "execution-denied") return true;
+  const { value } = output;
+  return utf8Length(typeof value === "string" ? value : JSON.stringify(value)) <= MAX_STORED_BYTES;
 }
 
 /** The value itself, or its envelope. */

@@ -1,4 +1,4 @@
-// Timers that end: every wait on something outside is raced against a signal, and every timer is cleared.
+// Waits that end: everything outside is raced against a signal.
 
 /** Resolves with what `work` did, or with the signal's reason as soon as it aborts; the work itself may go on unheard. */
 export type Raced<T> =
@@ -28,18 +28,4 @@ async function settleWork<T>(work: () => T | PromiseLike<T>): Promise<Raced<T>> 
   } catch (error) {
     return { kind: "threw", error };
   }
-}
-
-/** The longest delay that every setTimeout keeps; no event lives as long, so a longer one needs no timer. */
-const MAX_TIMER_MILLIS = 2_147_483_647;
-
-/** A timer that aborts `controller` with `reason`; the returned function clears it. */
-export function abortAfter(
-  controller: AbortController,
-  millis: number,
-  reason: unknown,
-): () => void {
-  if (millis > MAX_TIMER_MILLIS) return () => undefined;
-  const timer = setTimeout(() => controller.abort(reason), Math.max(0, millis));
-  return () => clearTimeout(timer);
 }

@@ -53,6 +53,8 @@ export interface AlarmPassPorts {
 export class AlarmPass {
   readonly #ports: AlarmPassPorts;
   #running: Promise<void> | null = null;
+  /** An alarm was delivered to the pass that runs: the slot is empty. */
+  #hasUsedAlarm = false;
 
   constructor(ports: AlarmPassPorts) {
     this.#ports = ports;
@@ -60,8 +62,10 @@ export class AlarmPass {
 
   /** Runs a pass, or joins the one that runs. Never rejects (ALM-03). */
   drain(cause: PassCause): Promise<void> {
+    if (cause.kind === "alarm") this.#hasUsedAlarm = true;
     this.#running ??= this.#pass(cause).finally(() => {
       this.#running = null;
+      this.#hasUsedAlarm = false;
     });
     return this.#running;
   }
@@ -79,7 +83,7 @@ export class AlarmPass {
         if (seen === null || seen.dueAt === null) return;
         if (seen.dueAt > clock.now()) {
           // An alarm that came early used up the slot: it is armed again for the work's own time.
-          if (cause.kind === "alarm") dueQueue.rearmOwed();
+          if (this.#hasUsedAlarm) dueQueue.rearmOwed();
           return;
         }
         const isSuspect = seen.attempts > 0 || (cause.kind === "alarm" && cause.isRetry);
@@ -94,26 +98,34 @@ export class AlarmPass {
 
   /** True when the pass is over; false when a newer enrolment came meanwhile. */
   async #wave(seen: WaveEntry, budget: EventBudget): Promise<boolean> {
-    const { clock, dueQueue, database, failpoints, runNative, random } = this.#ports;
+    const { dueQueue, database, failpoints, runNative } = this.#ports;
     let due: Due;
-    let attempts = 0;
     try {
       due = await runNative(budget, seen);
       failpoints.hit("finish-pass:before");
     } catch (error) {
-      attempts = seen.attempts + 1;
-      due = planRetry(attempts, clock.now(), random());
-      logEvent("error", "pass-failed", { error: errorName(error), attempts });
+      this.#failWave(seen.attempts + 1, error);
+      return true;
     }
     if (isAlreadyStored(dueQueue.read(NATIVE_LANE), seen.revision, due)) return true;
     const acknowledged = database.transact(() => {
-      const done = dueQueue.acknowledge(NATIVE_LANE, seen.revision, due, attempts);
-      failpoints.hit(attempts === 0 ? "finish-pass:inside" : "rearm:inside");
+      const done = dueQueue.acknowledge(NATIVE_LANE, seen.revision, due);
+      failpoints.hit("finish-pass:inside");
       return done;
     });
     failpoints.hit("finish-pass:after");
-    // A wave that failed or yielded ends the pass even when newer work came: that work's own enrolment keeps the alarm armed.
-    return acknowledged || attempts > 0 || due.reason === "yield";
+    // The event's time is up, whatever came meanwhile: its alarm is armed.
+    return acknowledged || due.reason === "yield";
+  }
+
+  #failWave(attempts: number, error: unknown): void {
+    const { clock, dueQueue, database, failpoints, random } = this.#ports;
+    logEvent("error", "pass-failed", { error: errorName(error), attempts });
+    const due = planRetry(attempts, clock.now(), random());
+    database.transact(() => {
+      dueQueue.fail(NATIVE_LANE, due, attempts);
+      failpoints.hit("rearm:inside");
+    });
   }
 }
 

@@ -37,30 +37,42 @@ export class DueQueueStore {
     return { revision: row.revision, reason, dueAt: row.dueAt, attempts: row.attempts };
   }
 
-  /** Marks a lane due, no later than it was, under a new revision. */
+  /** Marks a lane due, no later than it was, under a new revision. Only a control cuts a failed wave's backoff short: new work waits for
+   * it, as it would only fail alike. */
   enrol(lane: string, due: Due): void {
     this.#database.run(
       `INSERT INTO due_queue (lane, revision, reason, dueAt, attempts) VALUES (?1, 1, ?2, ?3, 0)
        ON CONFLICT (lane) DO UPDATE SET revision = revision + 1,
-         reason = CASE WHEN dueAt IS NULL OR dueAt > ?3 THEN ?2 ELSE reason END,
-         dueAt = min(coalesce(dueAt, ?3), ?3)`,
+         reason = CASE WHEN reason = 'pass-failed' AND dueAt > ?3 AND ?2 <> 'controlled' THEN reason
+                       WHEN dueAt IS NULL OR dueAt > ?3 THEN ?2 ELSE reason END,
+         dueAt = CASE WHEN reason = 'pass-failed' AND dueAt > ?3 AND ?2 <> 'controlled' THEN dueAt
+                      ELSE min(coalesce(dueAt, ?3), ?3) END`,
       lane,
       due.reason,
       due.dueAt,
     );
   }
 
-  /** Sets what a wave found, only at the revision that the wave saw; false when a newer enrolment came. */
-  acknowledge(lane: string, seenRevision: number, due: Due, attempts: number): boolean {
+  /** Sets what a wave left owed, only at the revision that the wave saw; false when a newer enrolment came. */
+  acknowledge(lane: string, seenRevision: number, due: Due): boolean {
     return (
       this.#database.rows(
-        "UPDATE due_queue SET reason = ?, dueAt = ?, attempts = ? WHERE lane = ? AND revision = ? RETURNING lane",
+        "UPDATE due_queue SET reason = ?, dueAt = ?, attempts = 0 WHERE lane = ? AND revision = ? RETURNING lane",
         due.reason,
         due.dueAt,
-        attempts,
         lane,
         seenRevision,
       ).length === 1
+    );
+  }
+
+  fail(lane: string, due: Due, attempts: number): void {
+    this.#database.run(
+      "UPDATE due_queue SET reason = ?, dueAt = ?, attempts = ? WHERE lane = ?",
+      due.reason,
+      due.dueAt,
+      attempts,
+      lane,
     );
   }
 

@@ -22,11 +22,19 @@ export class DueQueue {
     this.#rearm();
   }
 
-  /** Call inside a transaction. False when a newer enrolment came: the wave looks again. */
-  acknowledge(lane: string, seenRevision: number, due: Due, attempts: number): boolean {
-    const acknowledged = this.#store.acknowledge(lane, seenRevision, due, attempts);
-    if (acknowledged) this.#rearm();
+  /** Call inside a transaction. False when a newer enrolment came: the wave looks again. The slot is armed either way: the alarm that the
+   * newer enrolment set may have been delivered, and used up, while the wave ran. */
+  acknowledge(lane: string, seenRevision: number, due: Due): boolean {
+    const acknowledged = this.#store.acknowledge(lane, seenRevision, due);
+    this.#rearm();
     return acknowledged;
+  }
+
+  /** Notes a wave that failed, whatever came meanwhile: the lane waits for its backoff, and the next wave knows. Call inside a
+   * transaction. */
+  fail(lane: string, due: Due, attempts: number): void {
+    this.#store.fail(lane, due, attempts);
+    this.#rearm();
   }
 
   /** For the constructor: an alarm that died is armed at its stored time, not later, as a later time would cancel a delivery in progress

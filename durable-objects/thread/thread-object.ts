@@ -14,7 +14,7 @@ import type {
 import { systemPorts, type Ports } from "../platform/ports.ts";
 import { serveRpc } from "../platform/serve-rpc.ts";
 import { admit } from "./admission/submit.ts";
-import { abortSubmission, decideOperation, retryParked } from "./control/controls.ts";
+import { abortSubmission, resolveOperation, retryParked } from "./control/controls.ts";
 import { readRecordPage } from "./journal/read-page.ts";
 import type { ThreadOptions } from "./thread-options.ts";
 import { ThreadRpcSchemas, type ThreadRpcRequest } from "./thread-rpc.ts";
@@ -141,7 +141,7 @@ export function threadObjectClass(options: ThreadOptions, ports: Ports = systemP
       return serveRpc("decideOperations", ThreadRpcSchemas.decideOperations, request, (asked) => {
         const core = this.#services.open(asked.threadId);
         const results = asked.request.decisions.map((decision) =>
-          decideOperation(core, asked.principal, decision),
+          resolveOperation(core, asked.principal, decision),
         );
         this.#goOn();
         return { results };

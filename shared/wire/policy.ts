@@ -1,5 +1,6 @@
 // The limits of a run, with their defaults and bounds (CTX-01). A value outside its bounds fails when the agent is defined.
 import { z } from "zod";
+import { DEFAULT_TOOL_RESULT_BYTES, MAX_TOOL_RESULT_BYTES } from "../limits.ts";
 import { DurationSchema } from "../define/duration.ts";
 
 export const AgentPolicySchema = z.strictObject({
@@ -20,9 +21,10 @@ export const AgentPolicySchema = z.strictObject({
   /** Cumulative input and output tokens of the run (CTX-12). */
   tokenBudget: z.int().min(1).max(1_000_000_000).optional(),
   toolResultBounds: z
-    // JSON escapes can make six bytes of one: the maximum still fits a row.
-    .strictObject({ maxBytes: z.int().min(256).max(262_144).default(51_200) })
-    .default({ maxBytes: 51_200 }),
+    .strictObject({
+      maxBytes: z.int().min(256).max(MAX_TOOL_RESULT_BYTES).default(DEFAULT_TOOL_RESULT_BYTES),
+    })
+    .default({ maxBytes: DEFAULT_TOOL_RESULT_BYTES }),
 });
 export type AgentPolicy = z.infer<typeof AgentPolicySchema>;
 export type AgentPolicyInput = z.input<typeof AgentPolicySchema>;

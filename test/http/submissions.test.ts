@@ -328,6 +328,16 @@ describe("a thread on which as many wait as may", () => {
 });
 
 describe("POST …/submissions/{id}/abort", () => {
+  it("[RUN-10] needs no body: a reason may be left out", async () => {
+    const thread = new ThreadDriver("http-abort");
+    const gate = `${thread.threadId}-gate`;
+    const { id, url } = await admitted(thread, command([{ gate, text: "never said" }]));
+    const answer = await send(`${url}/abort`, { method: "POST" });
+    expect(answer.status).toBe(200);
+    expect(answer.json).toMatchObject({ effect: expect.stringMatching(/signalled|dequeued/) });
+    await thread.settlement(id);
+  });
+
   it("[RUN-10] settles queued work at once and says dequeued, signals what runs, and then says it is settled", async () => {
     const thread = new ThreadDriver("http-abort");
     const gate = `${thread.threadId}-gate`;

@@ -99,6 +99,57 @@ describe("the alarm", () => {
     await expectSound(thread);
   });
 
+  it.each(["fails", "yields"] as const)(
+    "[ALM-01, ALM-03] stays armed when a pass %s whose alarm was used up while newer work came",
+    async (how) => {
+      const thread = new ThreadDriver("used-up");
+      const gate = `${thread.threadId}-tool`;
+      if (how === "yields") {
+        testOptions.limits = { event: { yieldAfterMillis: 10, ceilingMillis: 60_000 } };
+      } else {
+        testOptions.authorize = ({ toolName }) =>
+          toolName === "bump" ? Promise.reject(new Error("down")) : true;
+      }
+      await thread.submit([
+        { calls: [{ tool: "act", input: { behave: "gate", gate } }] },
+        { calls: [{ tool: "bump" }] },
+        { text: "ok" },
+      ]);
+      await thread.arrival(gate);
+      await thread.submit([{ text: "newer" }]);
+      // The one alarm joins the running pass, and is gone from the slot.
+      const joined = thread.fireAlarm();
+      await expect.poll(() => thread.alarmAt()).toBe(null);
+      world.advance(20);
+      await thread.openGate(gate);
+      await joined;
+      const { due, alarm } = await thread.dump();
+      expect(due?.dueAt).not.toBe(null);
+      expect(alarm).toBe(due?.dueAt);
+      testOptions.authorize = () => true;
+      await thread.runAlarms();
+      await expectSound(thread);
+    },
+  );
+
+  it("[ALM-03, REC-10] keeps a failed wave's backoff through newer submissions, which only a control cuts short", async () => {
+    const thread = new ThreadDriver("backoff");
+    testOptions.authorize = () => Promise.reject(new Error("down"));
+    const { receipt } = await thread.submit([{ calls: [{ tool: "act" }] }, { text: "ok" }]);
+    await thread.quiet();
+    const at = await thread.alarmAt();
+    expect(at).toBe(world.now + 75);
+    for (let more = 0; more < 5; more += 1) await thread.submit([{ text: "more" }]);
+    await thread.quiet();
+    expect(await thread.alarmAt()).toBe(at);
+    expect((await thread.dump()).thread?.epoch).toBe(1);
+    testOptions.authorize = () => true;
+    await thread.abort(receipt.submissionId);
+    await thread.quiet();
+    expect((await thread.explain()).state).toBe("idle");
+    await expectSound(thread);
+  });
+
   it("[ALM-03] never lets a finishing pass acknowledge work that came meanwhile", async () => {
     const thread = new ThreadDriver("alarm");
     const gate = `${thread.threadId}-first`;

@@ -60,10 +60,7 @@ describe("taking over", () => {
     const { receipt } = await thread.submit([{ calls: [{ tool: "look" }] }, { text: "ok", gate }]);
     await thread.arrival(gate);
     await thread.crash();
-    const fired = thread.fireAlarm();
-    await thread.arrival(gate);
-    await thread.openGate(gate);
-    await fired;
+    await thread.resume(gate);
     expect(await thread.settlement(receipt.submissionId)).toMatchObject({ output: "ok" });
     expect((await thread.dump()).thread?.epoch).toBe(2);
     await expectSound(thread);
@@ -75,10 +72,7 @@ describe("taking over", () => {
     const { receipt } = await thread.submit([{ text: "ok", gate }]);
     await thread.arrival(gate);
     await thread.crash();
-    const fired = thread.fireAlarm();
-    await thread.arrival(gate);
-    await thread.openGate(gate);
-    await fired;
+    await thread.resume(gate);
     const settlement = await thread.settlement(receipt.submissionId);
     expect(settlement.usage).toMatchObject({ turns: 1, interruptedModelCalls: 1, inputTokens: 10 });
     expect((await thread.records()).map((record) => record.type)).toContain("ModelInterrupted");
@@ -94,10 +88,7 @@ describe("taking over", () => {
     ]);
     await thread.arrival(gate);
     await thread.crash();
-    const fired = thread.fireAlarm();
-    await thread.arrival(gate);
-    await thread.openGate(gate);
-    await fired;
+    await thread.resume(gate);
     const settlement = await thread.settlement(receipt.submissionId);
     expect(settlement.usage.interruptedModelCalls).toBe(0);
     await expectSound(thread);
@@ -193,8 +184,8 @@ describe("fruitless attempts", () => {
       attempts: 5,
     });
     expect(await thread.alarmAt()).toBe(null);
-    // The first attempt made records; five after it made none, and the seventh claim was one too many.
-    expect((await thread.dump()).thread?.epoch).toBe(7);
+    // The first attempt made records; five after it made none.
+    expect((await thread.dump()).thread?.epoch).toBe(6);
     const { submissions } = await thread.explain();
     expect(submissions[0]?.next).toContain("retry");
     // Later input is not blocked by it.
@@ -233,6 +224,29 @@ describe("fruitless attempts", () => {
   });
 });
 
+describe("a death while a run is read", () => {
+  it("[REC-10] is charged before it, and parks the run at the same five", async () => {
+    const thread = new ThreadDriver("deadly");
+    const gate = `${thread.threadId}-model`;
+    const { receipt } = await thread.submit([{ text: "ok", gate }]);
+    await thread.arrival(gate);
+    await thread.crash();
+    for (let death = 0; death < 4; death += 1) {
+      world.armCrashes({ point: "charge:after", mode: "sync-abort" });
+      await thread.redeliverAlarm().catch(() => undefined);
+      expect(world.disarm()).toBe(0);
+    }
+    await thread.redeliverAlarm();
+    const { wait } = await thread.submission(receipt.submissionId);
+    expect(wait).toMatchObject({ reason: "attempts-exhausted", attempts: 5 });
+    expect(await thread.retry(receipt.submissionId)).toBe("resumed");
+    await thread.arrival(gate);
+    await thread.openGate(gate);
+    expect(await thread.settlement(receipt.submissionId)).toMatchObject({ output: "ok" });
+    await expectSound(thread);
+  });
+});
+
 describe("a run that cannot be read", () => {
   it("[REC-10] is parked after five waves, charged before they read, and an abort leads out", async () => {
     const thread = new ThreadDriver("unreadable");
@@ -247,6 +261,11 @@ describe("a run that cannot be read", () => {
     expect(await thread.alarmAt()).toBe(null);
     const { submissions } = await thread.explain();
     expect(submissions[0]?.wait?.reason).toBe("attempts-exhausted");
+    // Another try is allowed, and parks it again.
+    expect(await thread.retry(receipt.submissionId)).toBe("resumed");
+    await thread.quiet();
+    await thread.runAlarms(30);
+    expect((await thread.submission(receipt.submissionId)).wait?.reason).toBe("attempts-exhausted");
     expect(await thread.abort(receipt.submissionId)).toMatchObject({
       settlement: { outcome: "aborted" },
     });

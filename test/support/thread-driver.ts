@@ -254,6 +254,23 @@ export class ThreadDriver {
     });
   }
 
+  /** The alarm as the platform delivers it again after a delivery that died. */
+  async redeliverAlarm(): Promise<void> {
+    await runInDurableObject(this.#object, (instance) =>
+      "alarm" in instance && typeof instance.alarm === "function"
+        ? instance.alarm({ isRetry: true, retryCount: 1, scheduledTime: world.now })
+        : undefined,
+    );
+  }
+
+  /** Fires the alarm after a crash, and lets the run through the gate that it waits at again. */
+  async resume(gate: string): Promise<void> {
+    const fired = this.fireAlarm();
+    await this.arrival(gate);
+    await this.openGate(gate);
+    await fired;
+  }
+
   /** Every object dies where it stands; what was committed before is on the disk. */
   async crash(): Promise<void> {
     await this.inObject((storage) => storage.sync());

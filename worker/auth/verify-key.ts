@@ -1,4 +1,5 @@
 // From an Authorization header to a principal. Only digests are compared, in constant time; no part of a key is logged or answered.
+import { Buffer } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { ApiKey } from "../env.ts";
 import type { Permission } from "./permissions.ts";

@@ -22,6 +22,14 @@ export async function readBody<Schema extends z.ZodType>(
   });
 }
 
+/** The same, where everything in the body may be left out: no body is an empty object. */
+export async function readOptionalBody<Schema extends z.ZodType>(
+  context: Context<AppEnv>,
+  schema: Schema,
+): Promise<z.output<Schema>> {
+  return context.req.raw.body === null ? schema.parse({}) : readBody(context, schema);
+}
+
 async function readBounded(context: Context<AppEnv>): Promise<string> {
   const type = context.req.header("content-type") ?? "";
   if (!/^application\/json\s*(;|$)/i.test(type)) {

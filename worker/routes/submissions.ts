@@ -2,7 +2,7 @@
 import { Hono } from "hono";
 import { AbortRequestSchema, SubmitRequestSchema } from "../../shared/wire/submission.ts";
 import type { AppEnv } from "../app-env.ts";
-import { readBody } from "../middleware/read-body.ts";
+import { readBody, readOptionalBody } from "../middleware/read-body.ts";
 import {
   readIdempotencyKey,
   readSubmissionId,
@@ -57,6 +57,6 @@ submissions.post("/threads/:thread/submissions/:submission/abort", async (contex
   const operations = new ThreadOperations(context.get("bindings"), context.get("principal"));
   const threadId = readThreadId(context);
   const submissionId = readSubmissionId(context);
-  const request = await readBody(context, AbortRequestSchema);
+  const request = await readOptionalBody(context, AbortRequestSchema);
   return context.json(await operations.abort(threadId, submissionId, request));
 });

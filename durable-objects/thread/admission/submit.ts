@@ -23,6 +23,8 @@ export interface Admission {
   readonly createTables: (() => void) | null;
 }
 
+const EMPTY_QUEUE = { depth: 0, nextSequence: 1 } as const;
+
 export function admit(core: ThreadCore, admission: Admission): SubmitResult {
   core.failpoints.hit("submit:before");
   const { principal, idempotencyKey, request, createTables } = admission;
@@ -43,10 +45,11 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
   const binding = requireBinding(core, request.agent);
   const input = decodeInput(binding, request);
   requireDefinitions(binding, request.expectDefinitions ?? {});
+  const queue = isNewThread ? EMPTY_QUEUE : core.ledger.queue();
   const breach = findLimitBreach(
     {
       inputBytes: utf8Length(input),
-      queueDepth: isNewThread ? 0 : core.ledger.depth(),
+      queueDepth: queue.depth,
       databaseBytes: core.database.sizeBytes,
     },
     core.limits,
@@ -55,7 +58,7 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
   const entry = core.database.transact(() => {
     createTables?.();
     const now = core.clock.now();
-    const queueSequence = core.ledger.nextQueueSequence();
+    const queueSequence = queue.nextSequence;
     const submission = {
       queueSequence,
       submissionId: submissionIdOf(queueSequence, core.ids.token()),

@@ -9,7 +9,7 @@ import type { Appended } from "../journal/journal.store.ts";
 import { firstSequenceOf } from "../ledger/decide-claim.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import { createThreadDrafts } from "../run/plan-opening.ts";
-import { isLive, readRun, readRunIfReadable } from "../run/read-run.ts";
+import { isLive, readRunIfReadable } from "../run/read-run.ts";
 import { closeSubmission } from "../run/settle.ts";
 import type { CommitPoint, ThreadCore } from "../thread-core.ts";
 import type { ControlDecision } from "./control-decision.ts";
@@ -31,13 +31,14 @@ export function applyControl(
 ): ControlEffect {
   const thread = must(core.row.read(), "a submission has a thread");
   const live = isLive(core, entry);
-  const run = command.kind === "abort" ? readForAbort(core, entry) : readRun(core, entry);
+  const run = readForControl(core, entry, command);
   const decision = decideControl(
     {
       run,
       isLive: live,
       isExhausted: entry.wait?.reason === "attempts-exhausted",
       epoch: thread.epoch,
+      wasClaimed: firstSequenceOf(thread, entry) !== null,
     },
     command,
   );
@@ -54,10 +55,19 @@ export function applyControl(
   return decision.effect;
 }
 
-/** An abort must lead out of a run whose records cannot be read: it then settles without them. */
-function readForAbort(core: ThreadCore, entry: LedgerEntry): RunState {
+/** Abort and retry must lead out of a run whose records cannot be read: they do without them. A decision cannot. */
+function readForControl(core: ThreadCore, entry: LedgerEntry, command: ControlCommand): RunState {
+  const run = readRunIfReadable(core, entry);
+  if (run !== null) return run;
+  if (command.kind === "decide") {
+    throw new HoldfastError(
+      "Unavailable",
+      "The run's records cannot be read, so nothing of it can be decided. Abort it.",
+      { fields: { reason: "log" } },
+    );
+  }
   const { submissionId } = entry;
-  return readRunIfReadable(core, entry) ?? emptyRun(submissionId, runIdOf(submissionId));
+  return emptyRun(submissionId, runIdOf(submissionId));
 }
 
 function changeLedger(

@@ -10,6 +10,8 @@ export interface ControlFacts {
   readonly isLive: boolean;
   /** Parked after too many attempts without a new record. */
   readonly isExhausted: boolean;
+  /** An attempt was made at it, also where its records cannot tell. */
+  readonly wasClaimed: boolean;
   /** The thread's epoch. */
   readonly epoch: number;
 }

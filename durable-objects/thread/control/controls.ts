@@ -1,5 +1,6 @@
 // The controls as callers ask for them: by submission or operation, with the answer of the wire.
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
+import { DEFAULT_TOOL_RESULT_BYTES } from "../../../shared/limits.ts";
 import { parseOperationId, type OperationName } from "../../../shared/ids.ts";
 import type { Decision, DecideResult } from "../../../shared/wire/operations.ts";
 import type {
@@ -13,9 +14,6 @@ import { readSettlement } from "../view/read-submission.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import { findSubmission, requireSubmission } from "../ledger/find-submission.ts";
 import { applyControl } from "./apply-control.ts";
-
-/** The bound of a person's result when this deployment has no agent to ask: the policy's default. */
-const DEFAULT_RESULT_BYTES = 51_200;
 
 export function abortSubmission(
   core: ThreadCore,
@@ -34,7 +32,7 @@ export function abortSubmission(
   };
 }
 
-export function decideOperation(
+export function resolveOperation(
   core: ThreadCore,
   author: string,
   decision: Decision,
@@ -48,7 +46,7 @@ export function decideOperation(
     callId: named.callId,
     dispatch: named.dispatch,
     mayBeAsked: (toolName) => binding?.tools.get(toolName)?.mayNeedApproval === true,
-    maxResultBytes: binding?.agent.policy.toolResultBounds.maxBytes ?? DEFAULT_RESULT_BYTES,
+    maxResultBytes: binding?.agent.policy.toolResultBounds.maxBytes ?? DEFAULT_TOOL_RESULT_BYTES,
     annotated: new Map(
       core.ledger
         .annotations(entry.queueSequence)

@@ -34,7 +34,7 @@ function decideAbort(facts: ControlFacts, author: string, reason: string | null)
   return {
     kind: "commit",
     drafts: abortDrafts(facts, author, reason),
-    effect: run.start === null ? "dequeued" : "signalled",
+    effect: run.start === null && !facts.wasClaimed ? "dequeued" : "signalled",
     answered: [],
   };
 }

@@ -119,6 +119,19 @@ export class JournalStore {
     return { records, bytes };
   }
 
+  /** A run has records past `sequence` other than audit records. Looks at the text alone: the records may be unreadable. */
+  hasProgressedSince(run: number, sequence: number): boolean {
+    return (
+      this.#database.row(
+        `SELECT 1 FROM batches WHERE position > ? AND position <= ? AND run = ?
+           AND instr(records, '"type":"ModelInterrupted"') = 0 AND instr(records, '"type":"RepairAnnotated"') = 0 LIMIT 1`,
+        this.#at(sequence),
+        this.#end,
+        run,
+      ) !== undefined
+    );
+  }
+
   /** The record at `sequence`. Throws `LogCorrupt` when it is not there. */
   readOne(sequence: number): ThreadRecord {
     const row = this.#database.row<Pick<BatchRow, "position" | "last" | "records">>(

@@ -11,6 +11,7 @@ import {
   type ThreadRecord,
 } from "../../../shared/wire/records.ts";
 import { z } from "zod";
+import { isBoundedOutput } from "../../context/tool-result-bounds.ts";
 import { digestText } from "../../platform/digest.ts";
 
 /** The log cannot be read or extended as it is: a gap, a second fact of one identity, a row that does not decode. Settles nothing. */
@@ -158,5 +159,8 @@ function decodeRecord(stored: StoredBatchText, first: number, index: number): Th
     recordId: `${sequence}`,
   });
   if (!parsed.success) throw new LogCorrupt(`record ${sequence} does not fit its schema`);
+  if (parsed.data.type === "ToolSettled" && !isBoundedOutput(parsed.data.payload.output)) {
+    throw new LogCorrupt(`record ${sequence} holds an unbounded result`);
+  }
   return { ...parsed.data, recordId: recordIdOf(sequence, parsed.data) };
 }

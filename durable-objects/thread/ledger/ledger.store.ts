@@ -95,23 +95,16 @@ export class LedgerStore {
       .map(toEntry);
   }
 
-  depth(): number {
-    return (
-      this.#database.row<{ depth: number }>(
-        "SELECT count(*) AS depth FROM submissions INDEXED BY submissions_owed WHERE outcome IS NULL AND position BETWEEN ? AND ?",
-        this.#at(0),
-        this.#end,
-      )?.depth ?? 0
-    );
-  }
-
-  nextQueueSequence(): number {
-    const row = this.#database.row<{ position: number }>(
-      "SELECT position FROM submissions WHERE position BETWEEN ? AND ? ORDER BY position DESC LIMIT 1",
+  /** The queue as an admission needs it: how much is owed, and the next place. */
+  queue(): { readonly depth: number; readonly nextSequence: number } {
+    const row = this.#database.row<{ depth: number; last: number | null }>(
+      `SELECT (SELECT count(*) FROM submissions INDEXED BY submissions_owed WHERE outcome IS NULL AND position BETWEEN ?1 AND ?2) AS depth,
+         (SELECT position FROM submissions WHERE position BETWEEN ?1 AND ?2 ORDER BY position DESC LIMIT 1) AS last`,
       this.#at(0),
       this.#end,
     );
-    return row === undefined ? 1 : sequenceAt(row.position) + 1;
+    const last = row?.last ?? null;
+    return { depth: row?.depth ?? 0, nextSequence: last === null ? 1 : sequenceAt(last) + 1 };
   }
 
   insert(submission: NewSubmission): void {

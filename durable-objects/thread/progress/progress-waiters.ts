@@ -1,5 +1,5 @@
-// In-memory waits for the log to grow. Each subscribes first and reads second, so that a commit between the two is never missed. What is
-// waited for is always read from storage: a wake-up carries nothing.
+// In-memory waits for the log to grow. Reading and subscribing are one synchronous stretch, so that no commit between the two is missed.
+// What is waited for is always read from storage: a wake-up carries nothing.
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
 import { MAX_WAITERS } from "../../../shared/limits.ts";
 
@@ -34,11 +34,6 @@ export class ProgressWaiters {
     return waiter !== undefined;
   }
 
-  /** Waits now parked. */
-  get size(): number {
-    return this.#waiting.size;
-  }
-
   /**
    * What `read` returns as soon as that is not null; null after the timeout or a cancellation. `read` must be synchronous.
    * Throws `Overloaded` when too many wait already.
@@ -49,15 +44,13 @@ export class ProgressWaiters {
     timeoutMillis: number,
     read: () => T | null,
   ): Promise<T | null> {
-    // What is there already needs no place among the waiters.
-    const known = read();
-    if (known !== null || timeoutMillis <= 0) return known;
     const until = Date.now() + timeoutMillis;
     for (;;) {
+      // Nothing can commit between this read and the place among the waiters: both are in one synchronous stretch.
+      const value = read();
+      if (value !== null || Date.now() >= until) return value;
       const wait = this.#subscribe(awaited, waitId, until - Date.now());
       try {
-        const value = read();
-        if (value !== null) return value;
         if ((await wait.woken) !== "committed") return null;
       } finally {
         wait.leave();
@@ -70,13 +63,13 @@ export class ProgressWaiters {
     waitId: string | undefined,
     millis: number,
   ): { woken: Promise<WakeUp>; leave: () => void } {
+    // A duplicate of a wait takes its place: its first caller is gone or will ask again.
+    if (waitId !== undefined) this.cancel(waitId);
     if (this.#waiting.size >= MAX_WAITERS) {
       throw new HoldfastError("Overloaded", "Too many callers wait on this thread. Poll instead.", {
         fields: { retryAfterSeconds: 1 },
       });
     }
-    // A duplicate of a wait takes its place: its first caller is gone or will ask again.
-    if (waitId !== undefined) this.cancel(waitId);
     const id = waitId === undefined ? `own:${(this.#unnamed += 1)}` : `caller:${waitId}`;
     const { promise, resolve } = Promise.withResolvers<WakeUp>();
     const timer = setTimeout(() => resolve("timeout"), Math.max(0, millis));

@@ -2,7 +2,6 @@
 // starts from the log, and a crash is a longer pause between two steps.
 import { unreachable } from "../../../shared/assert.ts";
 import { toIsoInstant } from "../../../shared/time.ts";
-import { abortAfter } from "../../platform/deadline.ts";
 import type { EventBudget } from "../../scheduler/alarm-pass.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { decideStep, type RunWait, type StepFacts } from "./decide-step.ts";
@@ -19,11 +18,11 @@ export async function runAttempt(
   live: LiveRun,
   budget: EventBudget,
 ): Promise<AttemptEnd> {
-  const clearTimers = startTimers(core, live, budget);
+  const clearDeadline = startDeadline(core, live, budget);
   try {
     return await runSteps(core, live, budget);
   } finally {
-    clearTimers();
+    clearDeadline();
     live.end();
     if (core.live === live) core.live = null;
   }
@@ -88,20 +87,12 @@ function stepFacts(core: ThreadCore, live: LiveRun): StepFacts {
   };
 }
 
-/** The run's deadline and the event's ceiling stop whatever is in flight. */
-function startTimers(core: ThreadCore, live: LiveRun, budget: EventBudget): () => void {
-  const stop = new AbortController();
-  stop.signal.addEventListener("abort", () => {
-    live.stop(stop.signal.reason === "deadline" ? "deadline" : "ceiling");
-  });
-  const now = core.clock.now();
+/** The run's deadline stops whatever is in flight, where it comes within this event. */
+function startDeadline(core: ThreadCore, live: LiveRun, budget: EventBudget): () => void {
   const deadlineAt = live.state.start?.deadlineAt ?? budget.ceilingAt;
-  const clearDeadline = abortAfter(stop, deadlineAt - now, "deadline");
-  const clearCeiling = abortAfter(stop, budget.ceilingAt - now, "ceiling");
-  return () => {
-    clearDeadline();
-    clearCeiling();
-  };
+  if (deadlineAt > budget.ceilingAt) return () => undefined;
+  const timer = setTimeout(() => live.stop("deadline"), Math.max(0, deadlineAt - core.clock.now()));
+  return () => clearTimeout(timer);
 }
 
 /** Parks the run with its reason. Whatever moves it later finds everything in the log. */

@@ -5,7 +5,6 @@ import { toIsoInstant } from "../../../shared/time.ts";
 import type { Wait } from "../../../shared/wire/submission.ts";
 import type { Binding } from "../../agents/registry.ts";
 import type { WaveEntry } from "../../scheduler/alarm-pass.ts";
-import { LogCorrupt } from "../journal/record-codec.ts";
 import { firstSequenceOf } from "../ledger/decide-claim.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import type { ThreadCore } from "../thread-core.ts";
@@ -47,17 +46,14 @@ function takeUp(core: ThreadCore, head: Head, first: number | null): TakenUp {
  */
 function takeUpSuspect(core: ThreadCore, head: Head, first: number | null): TakenUp {
   const { thread, entry } = head;
-  const spent = thread.claimedRun === entry.queueSequence ? thread.charge : 0;
-  const max = core.limits.maxFruitlessAttempts;
-  // A death while reading cannot be caught: past twice the cap nothing is read any more.
-  if (spent >= 2 * max) return { kind: "exhausted", attempts: spent };
-  chargeBeforeReading(core, head, first, spent + 1);
-  try {
-    return takeUp(core, head, first);
-  } catch (error) {
-    if (spent < max || !(error instanceof LogCorrupt)) throw error;
+  const run = entry.queueSequence;
+  const spent = thread.claimedRun === run ? thread.charge : 0;
+  const isSpent = spent >= core.limits.maxFruitlessAttempts;
+  if (isSpent && !core.journal.hasProgressedSince(run, thread.chargedAt)) {
     return { kind: "exhausted", attempts: spent };
   }
+  chargeBeforeReading(core, head, first, spent + 1);
+  return takeUp(core, head, first);
 }
 
 function chargeBeforeReading(

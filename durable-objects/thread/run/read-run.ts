@@ -40,7 +40,7 @@ export function isLive(core: ThreadCore, entry: LedgerEntry): boolean {
   return live !== null && live.queueSequence === entry.queueSequence && !live.hasEnded;
 }
 
-/** The same, or null where the run's records cannot be read: what shows or ends such a run must not fail with it. */
+/** The run of a submission, or null where its records cannot be read: what shows or ends such a run must not fail with it. */
 export function readRunIfReadable(core: ThreadCore, entry: LedgerEntry): RunState | null {
   try {
     return readRun(core, entry);

@@ -1,5 +1,6 @@
 // The native lane's wave: heads one after the other, until none is ready or the event's time is up.
 import { BINDING_RECHECK_MILLIS } from "../../../shared/limits.ts";
+import type { EpochMillis } from "../../../shared/time.ts";
 import { logEvent } from "../../platform/log.ts";
 import type { EventBudget, WaveEntry } from "../../scheduler/alarm-pass.ts";
 import type { Due } from "../../scheduler/due.ts";
@@ -7,6 +8,7 @@ import { selectHead } from "../ledger/select-head.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { runAttempt, type AttemptEnd } from "./attempt.ts";
+import type { LiveRun } from "./live-run.ts";
 import { claimHead } from "./claim-head.ts";
 
 export async function runHeads(
@@ -45,7 +47,7 @@ async function runHead(
   const live = claimHead(core, head, binding, wave);
   // Another head is first now.
   if (live === null) return "settled";
-  return raceCeiling(core, runAttempt(core, live, budget), budget);
+  return raceCeiling(core, live, runAttempt(core, live, budget), budget.ceilingAt);
 }
 
 /**
@@ -54,13 +56,17 @@ async function runHead(
  */
 async function raceCeiling(
   core: ThreadCore,
+  live: LiveRun,
   attempt: Promise<AttemptEnd>,
-  budget: EventBudget,
+  ceilingAt: EpochMillis,
 ): Promise<AttemptEnd> {
   const { promise: ceiling, resolve } = Promise.withResolvers<AttemptEnd>();
   const timer = setTimeout(
-    () => resolve("abandoned"),
-    Math.max(0, budget.ceilingAt - core.clock.now()),
+    () => {
+      live.stop("ceiling");
+      resolve("abandoned");
+    },
+    Math.max(0, ceilingAt - core.clock.now()),
   );
   try {
     return await Promise.race([attempt, ceiling]);

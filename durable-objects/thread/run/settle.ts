@@ -56,6 +56,6 @@ export function closeSubmission(
   const next = selectHead(core.ledger.owed(), queueSequence, core.clock.now());
   if (next.kind === "none") {
     const idle = { reason: "idle", dueAt: null } as const;
-    core.dueQueue.acknowledge(NATIVE_LANE, waveRevision, idle, 0);
+    core.dueQueue.acknowledge(NATIVE_LANE, waveRevision, idle);
   }
 }

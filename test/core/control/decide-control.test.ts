@@ -56,6 +56,7 @@ function situated(
     run: entries.length === 0 ? emptyRun(SUBMISSION, RUN) : fold(...entries),
     isLive: false,
     isExhausted: false,
+    wasClaimed: false,
     epoch: 3,
     ...changes,
   };
