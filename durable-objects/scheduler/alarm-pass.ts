@@ -14,7 +14,8 @@ export interface EventBudget {
   readonly ceilingAt: EpochMillis;
 }
 
-/** What a lane does in an event, given its entry as the event found it. Contract: resolves with what it still owes; a rejection is a failed wave, retried with backoff. */
+/** What a lane does in an event, given its entry as the event found it. Contract: resolves with what it still owes; a rejection is a
+ * failed wave, retried with backoff. */
 export type LaneWave = (budget: EventBudget, entry: WaveEntry) => Promise<Due>;
 
 export interface WaveEntry extends LaneEntry {

@@ -34,9 +34,10 @@ export function verifyKey(
   if (token === undefined) return refused("Send `Authorization: Bearer <key>`.");
   const digest = createHash("sha256").update(token).digest();
   // Every key is compared, so that the time tells nothing about which one matched.
-  const match = keys.filter((key) => timingSafeEqual(Buffer.from(key.sha256, "hex"), digest))[0];
-  if (match === undefined)
+  const match = keys.filter((key) => timingSafeEqual(digestOf(key), digest))[0];
+  if (match === undefined) {
     return refused("The key is not known. Send one of the keys in HOLDFAST_API_KEYS.");
+  }
   if (match.sha256 === DEVELOPMENT_KEY_SHA256 && !isLoopback(hostname)) {
     return refused(
       "The development key works on a loopback host only. Configure a key of your own.",
@@ -44,6 +45,17 @@ export function verifyKey(
   }
   const { id: keyId, tenant, principal, permissions } = match;
   return { kind: "verified", principal: { keyId, tenant, principal, permissions } };
+}
+
+/** Decoded once per key: the keys of an isolate stay the same objects. */
+const decodedDigests = new WeakMap<ApiKey, Buffer>();
+
+function digestOf(key: ApiKey): Buffer {
+  const known = decodedDigests.get(key);
+  if (known !== undefined) return known;
+  const decoded = Buffer.from(key.sha256, "hex");
+  decodedDigests.set(key, decoded);
+  return decoded;
 }
 
 function isLoopback(hostname: string): boolean {

@@ -9,7 +9,7 @@ import type { Ending } from "./decide-step.ts";
 import type { LiveRun } from "./live-run.ts";
 import { planSettlement } from "./plan-settlement.ts";
 
-/** Settles the attempt's run. `before` are records that share the settlement's batch, such as the final response. */
+/** Settles the attempt's run with records that end in its settlement; a final response may share their batch. */
 export function settleRun(
   core: ThreadCore,
   live: LiveRun,

@@ -13,8 +13,9 @@ export async function awaitSubmission(
 ): Promise<SubmissionView> {
   const isSettled = (): true | null =>
     requireSubmission(core, submissionId).outcome === null ? null : true;
-  if (timeoutMillis > 0)
+  if (timeoutMillis > 0) {
     await core.waiters.waitFor("settlement", undefined, timeoutMillis, isSettled);
+  }
   return readSubmission(core, submissionId);
 }
 
