@@ -43,6 +43,10 @@ export class AgentRegistry {
     return this.#bindings.get(agentId) ?? null;
   }
 
+  has(agentId: string): boolean {
+    return this.#bindings.has(agentId);
+  }
+
   ids(): string[] {
     return [...this.#bindings.keys()];
   }

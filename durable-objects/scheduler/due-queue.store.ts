@@ -1,6 +1,6 @@
 // SQL for the due queue: one row per lane, never deleted.
 import type { Database } from "../platform/database.ts";
-import type { Due, DueReason, LaneEntry } from "./due.ts";
+import { DUE_REASONS, type Due, type LaneEntry } from "./due.ts";
 
 interface LaneRow extends Record<string, SqlStorageValue> {
   revision: number;
@@ -8,17 +8,6 @@ interface LaneRow extends Record<string, SqlStorageValue> {
   dueAt: number | null;
   attempts: number;
 }
-
-const REASONS: readonly DueReason[] = [
-  "submitted",
-  "controlled",
-  "yield",
-  "retry-backoff",
-  "run-deadline",
-  "binding",
-  "pass-failed",
-  "idle",
-];
 
 export class DueQueueStore {
   readonly #database: Database;
@@ -33,7 +22,7 @@ export class DueQueueStore {
       lane,
     );
     if (row === undefined) return null;
-    const reason = REASONS.find((known) => known === row.reason) ?? "idle";
+    const reason = DUE_REASONS.find((known) => known === row.reason) ?? "idle";
     return { revision: row.revision, reason, dueAt: row.dueAt, attempts: row.attempts };
   }
 

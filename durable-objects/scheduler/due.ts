@@ -7,15 +7,17 @@ import type { EpochMillis } from "../../shared/time.ts";
 export const NATIVE_LANE = "holdfast:native";
 
 /** Every deferral of a run has one shape: a reason and a due time (ALM-09). */
-export type DueReason =
-  | "submitted"
-  | "controlled"
-  | "yield"
-  | "retry-backoff"
-  | "run-deadline"
-  | "binding"
-  | "pass-failed"
-  | "idle";
+export const DUE_REASONS = [
+  "submitted",
+  "controlled",
+  "yield",
+  "retry-backoff",
+  "run-deadline",
+  "binding",
+  "pass-failed",
+  "idle",
+] as const;
+export type DueReason = (typeof DUE_REASONS)[number];
 
 export interface Due {
   readonly reason: DueReason;

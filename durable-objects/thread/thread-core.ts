@@ -28,6 +28,16 @@ export type CommitPoint = {
     : never;
 }[Failpoint];
 
+/** The run that a commit is about, as it is before it, and who may commit. */
+interface CommitTarget {
+  readonly queueSequence: number;
+  /** Null for a control. */
+  readonly epoch: number | null;
+  readonly run: RunState;
+  /** Throws, first thing in the transaction, for an attempt that does not own the thread any more. */
+  readonly fence: () => void;
+}
+
 export interface ThreadCoreOptions {
   readonly threadId: string;
   readonly database: Database;
@@ -93,18 +103,12 @@ export class ThreadCore {
     drafts: readonly RecordDraft[],
     alongside: (appended: Appended) => void = () => undefined,
   ): void {
-    const { state, appended } = this.database.transact(() => {
-      if (live.hasEnded || this.row.epoch() !== live.epoch) {
-        throw new HoldfastError("OwnershipLost", "A newer attempt owns this thread.");
-      }
-      const added = this.#append(live.queueSequence, live.epoch, live.state, drafts);
-      alongside(added.appended);
-      this.failpoints.hit(`${point}:inside`);
-      return added;
-    });
-    live.observe(state, appended);
-    this.waiters.notify(state.settlement !== null);
-    this.failpoints.hit(`${point}:after`);
+    const { queueSequence, epoch, state: run } = live;
+    const fence = (): void => {
+      if (!live.hasEnded && this.row.epoch() === epoch) return;
+      throw new HoldfastError("OwnershipLost", "A newer attempt owns this thread.");
+    };
+    this.#commit({ queueSequence, epoch, run, fence }, point, drafts, alongside);
   }
 
   /** Appends records of a control: no epoch, and a live attempt at that run sees them at once. */
@@ -115,25 +119,27 @@ export class ThreadCore {
     drafts: readonly RecordDraft[],
     alongside: (appended: Appended) => void,
   ): void {
+    const fence = (): void => undefined;
+    this.#commit({ queueSequence, epoch: null, run, fence }, point, drafts, alongside);
+  }
+
+  /** Appends, and folds what was appended while it can still be rolled back: a record that cannot follow never gets into the log. */
+  #commit(
+    { queueSequence, epoch, run, fence }: CommitTarget,
+    point: CommitPoint,
+    drafts: readonly RecordDraft[],
+    alongside: (appended: Appended) => void,
+  ): void {
     const { state, appended } = this.database.transact(() => {
-      const added = this.#append(queueSequence, null, run, drafts);
-      alongside(added.appended);
+      fence();
+      const added = this.journal.append(queueSequence, epoch, drafts, this.clock.now());
+      const next = added.records.reduce(foldRecord, run);
+      alongside(added);
       this.failpoints.hit(`${point}:inside`);
-      return added;
+      return { state: next, appended: added };
     });
     if (this.live?.queueSequence === queueSequence) this.live.observe(state, appended);
     this.waiters.notify(state.settlement !== null);
     this.failpoints.hit(`${point}:after`);
-  }
-
-  /** Appends, and folds what was appended while it can still be rolled back: a record that cannot follow never gets into the log. */
-  #append(
-    queueSequence: number,
-    epoch: number | null,
-    run: RunState,
-    drafts: readonly RecordDraft[],
-  ): { state: RunState; appended: Appended } {
-    const appended = this.journal.append(queueSequence, epoch, drafts, this.clock.now());
-    return { state: appended.records.reduce(foldRecord, run), appended };
   }
 }

@@ -132,9 +132,10 @@ export function threadObjectClass(options: ThreadOptions, ports: Ports = systemP
     }
 
     listOperations(request: ThreadRpcRequest<"listOperations">): Answer<OperationList> {
-      return serveRpc("listOperations", ThreadRpcSchemas.listOperations, request, (asked) => ({
-        operations: listOperations(this.#services.open(asked.threadId)),
-      }));
+      return serveRpc("listOperations", ThreadRpcSchemas.listOperations, request, (asked) => {
+        const core = this.#services.open(asked.threadId);
+        return { operations: listOperations(core, core.ledger.owed()) };
+      });
     }
 
     decideOperations(request: ThreadRpcRequest<"decideOperations">): Answer<DecideResult> {

@@ -3,7 +3,6 @@
 import { must } from "../../../shared/assert.ts";
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
 import { NATIVE_LANE } from "../../scheduler/due.ts";
-import { runIdOf } from "../../../shared/ids.ts";
 import { emptyRun, type RunState } from "../run/run-state.ts";
 import type { Appended } from "../journal/journal.store.ts";
 import { firstSequenceOf } from "../ledger/decide-claim.ts";
@@ -66,8 +65,7 @@ function readForControl(core: ThreadCore, entry: LedgerEntry, command: ControlCo
       { fields: { reason: "log" } },
     );
   }
-  const { submissionId } = entry;
-  return emptyRun(submissionId, runIdOf(submissionId));
+  return emptyRun(entry.submissionId);
 }
 
 function changeLedger(

@@ -50,6 +50,9 @@ interface BatchRow extends Record<string, SqlStorageValue> {
   records: string;
 }
 
+/** How large rows are, without their text: a page is chosen before it is loaded (RTM-01). */
+const EXTENTS = "SELECT position, last, length(CAST(records AS BLOB)) AS bytes FROM batches";
+
 interface ExtentRow extends Record<string, SqlStorageValue> {
   position: number;
   last: number;
@@ -151,7 +154,7 @@ export class JournalStore {
     // The batch that holds `from` may begin before it: what lies before does not count.
     const before = from - sequenceAt(start);
     const extents = this.#database.rows<ExtentRow>(
-      "SELECT position, last, length(CAST(records AS BLOB)) AS bytes FROM batches WHERE position BETWEEN ? AND ? ORDER BY position LIMIT ?",
+      `${EXTENTS} WHERE position BETWEEN ? AND ? ORDER BY position LIMIT ?`,
       start,
       this.#at(to),
       maxRecords,
@@ -162,7 +165,7 @@ export class JournalStore {
   /** The newest batches before `before`, oldest first, up to the one that makes `maxRecords` records or a page of bytes. */
   readBackward(before: number, maxRecords: number): StoredBatch[] {
     const extents = this.#database.rows<ExtentRow>(
-      "SELECT position, last, length(CAST(records AS BLOB)) AS bytes FROM batches WHERE position >= ? AND position < ? ORDER BY position DESC LIMIT ?",
+      `${EXTENTS} WHERE position >= ? AND position < ? ORDER BY position DESC LIMIT ?`,
       this.#at(0),
       this.#at(before),
       maxRecords,
@@ -175,7 +178,7 @@ export class JournalStore {
     let position = this.#at(from);
     for (;;) {
       const extents = this.#database.rows<ExtentRow>(
-        "SELECT position, last, length(CAST(records AS BLOB)) AS bytes FROM batches WHERE position BETWEEN ? AND ? AND run = ? ORDER BY position LIMIT 256",
+        `${EXTENTS} WHERE position BETWEEN ? AND ? AND run = ? ORDER BY position LIMIT 256`,
         position,
         this.#end,
         run,

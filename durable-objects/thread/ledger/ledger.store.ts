@@ -51,7 +51,7 @@ interface EntryColumns {
 }
 
 const ENTRY =
-  "SELECT position, submissionId, agentId, acceptedAt, wait, firstSequence, outcome, settledSequence FROM submissions";
+  "position, submissionId, agentId, acceptedAt, wait, firstSequence, outcome, settledSequence";
 
 export class LedgerStore {
   readonly #database: Database;
@@ -68,7 +68,7 @@ export class LedgerStore {
     idempotencyKey: string,
   ): { entry: LedgerEntry; commandDigest: string } | null {
     const row = this.#database.row<Columns<EntryColumns & { commandDigest: string }>>(
-      "SELECT position, submissionId, agentId, acceptedAt, wait, firstSequence, outcome, settledSequence, commandDigest FROM submissions WHERE scopedKey = ?",
+      `SELECT ${ENTRY}, commandDigest FROM submissions WHERE scopedKey = ?`,
       this.#scopedKey(principal, idempotencyKey),
     );
     return row === undefined ? null : { entry: toEntry(row), commandDigest: row.commandDigest };
@@ -77,7 +77,7 @@ export class LedgerStore {
   /** The submission of that id. Its queue sequence is in the id, so this is a look-up by primary key. */
   find(queueSequence: number, submissionId: string): LedgerEntry | null {
     const row = this.#database.row<Columns<EntryColumns>>(
-      `${ENTRY} WHERE position = ? AND submissionId = ?`,
+      `SELECT ${ENTRY} FROM submissions WHERE position = ? AND submissionId = ?`,
       this.#at(queueSequence),
       submissionId,
     );
@@ -88,7 +88,7 @@ export class LedgerStore {
   owed(): LedgerEntry[] {
     return this.#database
       .rows<Columns<EntryColumns>>(
-        `${ENTRY} WHERE outcome IS NULL AND position BETWEEN ? AND ? ORDER BY position`,
+        `SELECT ${ENTRY} FROM submissions WHERE outcome IS NULL AND position BETWEEN ? AND ? ORDER BY position`,
         this.#at(0),
         this.#end,
       )

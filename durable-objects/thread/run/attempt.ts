@@ -6,8 +6,8 @@ import type { EventBudget } from "../../scheduler/alarm-pass.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { decideStep, type RunWait, type StepFacts } from "./decide-step.ts";
 import type { LiveRun } from "./live-run.ts";
+import { markUnknown } from "./mark-unknown.ts";
 import { runModelTurn } from "./model-turn.ts";
-import { unknownDraft } from "./plan-settlement.ts";
 import { settleWith } from "./settle.ts";
 import { runToolBatch } from "./tool-batch.ts";
 
@@ -40,13 +40,9 @@ async function runSteps(core: ThreadCore, live: LiveRun, budget: EventBudget): P
       case "wait":
         park(core, live, step.wait);
         return "waiting";
-      case "mark-unknown": {
-        const drafts = step.calls.map((call) =>
-          unknownDraft(live.state, step.turn, call, "attempt-lost"),
-        );
-        core.commitAsAttempt(live, "unknown", drafts);
+      case "mark-unknown":
+        markUnknown(core, live, step.turn, step.calls);
         break;
-      }
       case "note-interruption": {
         const { turn, supersededEpoch } = step;
         const { submissionId, runId } = live.state;

@@ -16,7 +16,7 @@ export function foldRun(records: Iterable<StoredRecord>): RunState | null {
   for (const stored of records) {
     const { record } = stored;
     if (record.type === "ThreadCreated") continue;
-    if (state === null && "runId" in record) state = emptyRun(record.submissionId, record.runId);
+    if (state === null && "runId" in record) state = emptyRun(record.submissionId);
     if (state !== null) state = foldRecord(state, stored);
   }
   return state;

@@ -65,7 +65,7 @@ export function planOpening(
     };
     return [
       recorded,
-      ...planSettlement(emptyRun(submissionId, runId), { outcome: "failed", failure, limit: null }),
+      ...planSettlement(emptyRun(submissionId), { outcome: "failed", failure, limit: null }),
     ];
   }
 }

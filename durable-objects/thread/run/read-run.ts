@@ -1,6 +1,5 @@
 // A run as the log has it.
 import { must } from "../../../shared/assert.ts";
-import { runIdOf } from "../../../shared/ids.ts";
 import { logEvent } from "../../platform/log.ts";
 import type { StoredBatch } from "../journal/journal.store.ts";
 import { LogCorrupt } from "../journal/record-codec.ts";
@@ -17,7 +16,7 @@ export function loadRun(
   first: number,
 ): { state: RunState; batches: StoredBatch[] } {
   const batches = [...core.journal.readRun(entry.queueSequence, first)];
-  let state = emptyRun(entry.submissionId, runIdOf(entry.submissionId));
+  let state = emptyRun(entry.submissionId);
   for (const batch of batches) {
     for (const stored of batch.records) state = foldRecord(state, stored);
   }
@@ -29,9 +28,7 @@ export function readRun(core: ThreadCore, entry: LedgerEntry): RunState {
   if (isLive(core, entry)) return must(core.live, "the run is live").state;
   const thread = must(core.row.read(), "a submission has a thread");
   const first = firstSequenceOf(thread, entry);
-  return first === null
-    ? emptyRun(entry.submissionId, runIdOf(entry.submissionId))
-    : loadRun(core, entry, first).state;
+  return first === null ? emptyRun(entry.submissionId) : loadRun(core, entry, first).state;
 }
 
 /** An attempt of this instance works on the submission. */

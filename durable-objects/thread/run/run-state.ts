@@ -1,5 +1,6 @@
 // What a run's records say: everything that a decision about it needs. Derived from the log alone, at any time. Pure.
 import type { JsonValue } from "../../../shared/canonical-json.ts";
+import { runIdOf } from "../../../shared/ids.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
 import type { AssistantPart, FinishReason } from "../../../shared/wire/messages.ts";
 import type { Exhausted } from "../../../shared/wire/policy.ts";
@@ -71,10 +72,11 @@ export interface RunState {
   readonly lastProgress: number;
 }
 
-export function emptyRun(submissionId: string, runId: string): RunState {
+/** A run of which nothing is recorded; its id follows from the submission's. */
+export function emptyRun(submissionId: string): RunState {
   return {
     submissionId,
-    runId,
+    runId: runIdOf(submissionId),
     input: null,
     start: null,
     turns: [],

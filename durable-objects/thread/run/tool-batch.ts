@@ -7,8 +7,8 @@ import { decideBatchExhaustion } from "../../context/exhaustion.ts";
 import { raceSignal } from "../../platform/deadline.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import type { LiveRun } from "./live-run.ts";
+import { markUnknown } from "./mark-unknown.ts";
 import { planBatch, type BatchPlan, type CandidateCall } from "./plan-batch.ts";
-import { unknownDraft } from "./plan-settlement.ts";
 import { runHandlers } from "./run-handlers.ts";
 import { findCall, openCalls, type TurnState } from "./run-state.ts";
 import { settleWith } from "./settle.ts";
@@ -23,12 +23,7 @@ export async function runToolBatch(
     tools: live.binding.tools,
     toolsChanged: live.binding.digests.tools !== live.state.start?.payload.digests.tools,
   });
-  if (plan.lost.length > 0) {
-    const drafts = plan.lost.map((call) =>
-      unknownDraft(live.state, turn.turn, call, "attempt-lost"),
-    );
-    return core.commitAsAttempt(live, "unknown", drafts);
-  }
+  if (plan.lost.length > 0) return markUnknown(core, live, turn.turn, plan.lost);
   if (rejectOverBudget(core, live, turn, plan)) return;
   if (!(await authorize(core, live, turn, plan))) return;
   if (!(await askApproval(core, live, turn, plan))) return;

@@ -14,13 +14,9 @@ export function explainThread(core: ThreadCore): Explanation {
   const claimedRun = core.row.read()?.claimedRun ?? null;
   const lane = core.dueQueue.read(NATIVE_LANE);
   const head = selectHead(owed, claimedRun, now);
-  const state = renderThreadState(
-    owed.length,
-    head,
-    (agentId) => core.registry.find(agentId) !== null,
-  );
+  const state = renderThreadState(owed.length, head, (agentId) => core.registry.has(agentId));
   const submissions = owed.map((entry) => {
-    const isBound = core.registry.find(entry.agentId) !== null;
+    const isBound = core.registry.has(entry.agentId);
     return renderSubmission(entry, {
       threadId: core.threadId,
       state: deriveState(entry, claimedRun, isBound),
@@ -40,7 +36,7 @@ export function explainThread(core: ThreadCore): Explanation {
     tail: core.journal.tail().sequence,
     ...activeRunOf(core),
     submissions,
-    operations: listOperations(core),
+    operations: listOperations(core, owed),
     alarm,
   };
 }

@@ -2,14 +2,14 @@
 import { unknownOperationIdOf } from "../../../shared/ids.ts";
 import { toIsoInstant } from "../../../shared/time.ts";
 import type { Operation } from "../../../shared/wire/operations.ts";
+import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import { readRunIfReadable } from "../run/read-run.ts";
 import { lastTurn, type CallState, type RunState } from "../run/run-state.ts";
 import type { ThreadCore } from "../thread-core.ts";
 
-/** Reads the runs of those submissions alone that wait: at most the queue's depth. */
-export function listOperations(core: ThreadCore): Operation[] {
-  return core.ledger
-    .owed()
+/** Reads the runs of those owed submissions alone that wait: at most the queue's depth. */
+export function listOperations(core: ThreadCore, owed: readonly LedgerEntry[]): Operation[] {
+  return owed
     .filter((entry) => entry.wait !== null)
     .flatMap((entry) => {
       const run = readRunIfReadable(core, entry);
@@ -18,7 +18,7 @@ export function listOperations(core: ThreadCore): Operation[] {
 }
 
 /** Pure. */
-export function operationsOf(run: RunState): Operation[] {
+function operationsOf(run: RunState): Operation[] {
   const turn = lastTurn(run);
   if (turn === null || run.settlement !== null) return [];
   return turn.calls.flatMap((call) => {

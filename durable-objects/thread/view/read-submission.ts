@@ -15,7 +15,7 @@ export function readSubmission(core: ThreadCore, submissionId: string): Submissi
   const entry = requireSubmission(core, submissionId);
   const claimedRun = core.row.read()?.claimedRun ?? null;
   const settlement = settlementOf(core, entry);
-  const isBound = core.registry.find(entry.agentId) !== null;
+  const isBound = core.registry.has(entry.agentId);
   const wait = deriveWait(entry, isBound);
   return {
     ...receiptOf(core.threadId, entry),

@@ -25,7 +25,6 @@ import {
   OPENING,
   prepared,
   responded,
-  RUN,
   settled,
   settlement,
   SUBMISSION,
@@ -53,7 +52,7 @@ function situated(
   changes: Partial<ControlFacts> = {},
 ): ControlFacts {
   return {
-    run: entries.length === 0 ? emptyRun(SUBMISSION, RUN) : fold(...entries),
+    run: entries.length === 0 ? emptyRun(SUBMISSION) : fold(...entries),
     isLive: false,
     isExhausted: false,
     wasClaimed: false,

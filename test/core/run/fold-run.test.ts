@@ -270,7 +270,7 @@ describe("[RUN-11] a log that no decision could have made is refused", () => {
 
   it("a record never changes the state that it was folded onto", () => {
     const records = log([...ONE_CALL, prepared(1, { index: 0 }), settled(1, 0)]);
-    let state = emptyRun(SUBMISSION, RUN);
+    let state = emptyRun(SUBMISSION);
     for (const stored of records) {
       const before = JSON.stringify(state);
       const next = foldRecord(state, stored);
