@@ -1,25 +1,22 @@
 // A request's JSON body: its size is bounded before it is read, its depth before it is walked, its shape by a schema.
 import type { Context } from "hono";
 import type { z } from "zod";
-import { findRequestFault, renderJsonFault } from "../../shared/canonical-json.ts";
-import { HoldfastError, schemaFaultsOf } from "../../shared/errors/holdfast-error.ts";
+import { decodeRequest, type RequestWording } from "../../shared/decode-request.ts";
+import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 import { MAX_BODY_BYTES } from "../../shared/limits.ts";
 import type { AppEnv } from "../app-env.ts";
+
+const BODY: RequestWording = {
+  what: "The body",
+  misshapen: "The body does not have the shape of this request.",
+};
 
 /** The decoded body. Throws `UnsupportedMediaType`, `BodyTooLarge`, or `MalformedRequest` with JSON Pointers. */
 export async function readBody<Schema extends z.ZodType>(
   context: Context<AppEnv>,
   schema: Schema,
 ): Promise<z.output<Schema>> {
-  const value = parseJson(await readBounded(context));
-  const fault = findRequestFault(value);
-  if (fault !== null)
-    throw new HoldfastError("MalformedRequest", renderJsonFault("The body", fault));
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new HoldfastError("MalformedRequest", "The body does not have the shape of this request.", {
-    errors: schemaFaultsOf(parsed.error),
-  });
+  return decodeRequest(schema, parseJson(await readBounded(context)), BODY);
 }
 
 /** The same, where everything in the body may be left out: no body is an empty object. */
