@@ -81,11 +81,6 @@ export function isJsonValue(value: unknown): value is JsonValue {
   return findJsonFault(value) === null;
 }
 
-/** A stored JSON value in a request. Iterative, unlike zod's own, and it keeps the value as it was sent. */
-export const JsonValueSchema = z.custom<JsonValue>(isJsonValue, {
-  error: (issue) => renderJsonFault("The value", findJsonFault(issue.input) ?? "not-json"),
-});
-
 /** The canonical text of a JSON value. The value must be inside `JSON_BOUNDS`; `undefined` properties are left out. */
 export function canonicalJson(value: JsonValue): string {
   if (value === null || typeof value !== "object") return JSON.stringify(value);
@@ -120,3 +115,15 @@ function pushChildren(node: unknown, into: unknown[]): JsonFault | null {
 function compareCodeUnits(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
+
+/** Any JSON value inside the bounds, kept as it was sent. Zod's own schema walks recursively, so that a deep value could exhaust the stack,
+ * and has no form in the API document; this one is iterative, and its form is given by hand. */
+export const JsonSchema = z
+  .custom<JsonValue>(isJsonValue, {
+    error: (issue) => renderJsonFault("The value", findJsonFault(issue.input) ?? "not-json"),
+  })
+  .meta({
+    id: "Json",
+    description: "Any JSON value.",
+    type: ["object", "array", "string", "number", "boolean", "null"],
+  });

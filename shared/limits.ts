@@ -11,6 +11,8 @@ export const MAX_INPUT_BYTES = 256 * KIB;
 export const MAX_DATABASE_BYTES = 8 * 1024 * MIB;
 /** The largest HTTP body that is read: one maximal input plus its envelope, with room for JSON escapes. */
 export const MAX_BODY_BYTES = 2 * MIB;
+/** SEC-04: how long a body may take to arrive. */
+export const BODY_DEADLINE_MILLIS = 30_000;
 /** One row of the log: the platform stores at most 2 MB, key included (platform limits). */
 export const MAX_BATCH_BYTES = 1_900_000;
 /** One record, which must fit a row. */
@@ -26,6 +28,12 @@ export const MAX_WINDOW_RECORDS = 1_024;
 export const MAX_PAGE_RECORDS = 256;
 /** OBS-01: no wait on an object is longer. */
 export const MAX_WAIT_MILLIS = 60_000;
+/** SEC-04: a call of an object that is not answered by then, beside what it was asked to wait, is given up. */
+export const RPC_DEADLINE_MILLIS = 30_000;
+/** Submissions of one page of a thread's list. */
+export const MAX_PAGE_SUBMISSIONS = 100;
+/** OBS-07: cancellations remembered for waits that have not arrived yet. */
+export const MAX_CANCEL_HINTS = 1_024;
 /** In-memory waits per object; a caller beyond them is told to come back. */
 export const MAX_WAITERS = 1_024;
 
@@ -52,6 +60,10 @@ export const MAX_REASON_CHARACTERS = 2_048;
 export const DEFAULT_TOOL_RESULT_BYTES = 51_200;
 /** JSON escapes can make six bytes of one: this much still fits a row. */
 export const MAX_TOOL_RESULT_BYTES = 262_144;
+/** Decisions that one request makes together. */
+export const MAX_DECISIONS = 64;
+/** Arguments that a person puts in the place of the model's. */
+export const MAX_EDITED_ARGUMENTS_BYTES = 65_536;
 /** A value that a handler shows as its progress. */
 export const MAX_PROGRESS_BYTES = 4 * KIB;
 /** A turn that declares more calls than this is refused as a model failure: no batch may outgrow a row. */

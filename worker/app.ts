@@ -1,34 +1,75 @@
-// The Hono app: request id and bindings, health without a credential, everything else behind one.
-import { Hono } from "hono";
+// The Hono app: request id and headers on everything, health and documents without a credential, everything else behind one.
+import { OpenAPIHono } from "@hono/zod-openapi";
+import { cors } from "hono/cors";
+import { createMiddleware } from "hono/factory";
+import { secureHeaders } from "hono/secure-headers";
 import { HoldfastError } from "../shared/errors/holdfast-error.ts";
 import type { AppEnv } from "./app-env.ts";
+import type { Deployment } from "./deployment-options.ts";
 import { parseEnv } from "./env.ts";
 import { authenticate } from "./middleware/authenticate.ts";
 import { renderProblem } from "./middleware/error-response.ts";
+import { addDocuments } from "./openapi/documents.ts";
+import { agents } from "./routes/agents.ts";
+import { operations } from "./routes/operations.ts";
+import { records } from "./routes/records.ts";
 import { submissions } from "./routes/submissions.ts";
 import { threads } from "./routes/threads.ts";
 
-export function createApp(): Hono<AppEnv> {
-  const app = new Hono<AppEnv>();
+export function createApp(deployment: Deployment): OpenAPIHono<AppEnv> {
+  const app = new OpenAPIHono<AppEnv>();
   app.onError(renderProblem);
   app.notFound((context) =>
     renderProblem(
-      new HoldfastError(
-        "RouteNotFound",
-        "No route has this method and path. The README lists the routes.",
-      ),
+      new HoldfastError("RouteNotFound", "No route has this method and path. See /docs."),
       context,
     ),
   );
   app.use(async (context, next) => {
     context.set("requestId", crypto.randomUUID());
-    context.set("bindings", parseEnv(context.env));
+    context.set("deployment", deployment);
     await next();
     context.header("x-request-id", context.get("requestId"));
   });
+  app.use(secureHeaders(SECURITY_HEADERS));
   app.get("/healthz", (context) => context.json({ status: "ok" }));
-  app.use("/v1/*", authenticate);
-  app.route("/v1", submissions);
-  app.route("/v1", threads);
+  addDocuments(app);
+  app.use(readBindings);
+  // It answers once the configuration is readable.
+  app.get("/readyz", (context) => context.json({ status: "ready" }));
+  app.use("/v1/*", allowOrigins, authenticate, keepPrivate);
+  for (const routes of [submissions, threads, records, operations, agents]) {
+    app.route("/v1", routes);
+  }
   return app;
 }
+
+/** Nothing that is answered is a page to embed, to run or to sniff; the documents' own page loosens what it needs. */
+const SECURITY_HEADERS = {
+  contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+  referrerPolicy: "no-referrer",
+  xFrameOptions: "DENY",
+};
+
+const readBindings = createMiddleware<AppEnv>(async (context, next) => {
+  context.set("bindings", parseEnv(context.env));
+  await next();
+});
+
+const keepPrivate = createMiddleware<AppEnv>(async (context, next) => {
+  await next();
+  if (!context.res.headers.has("cache-control")) context.header("cache-control", "no-store");
+});
+
+/** Browsers of other origins are let in only where the deployment names them. Credentials are headers, never cookies. */
+const allowOrigins = createMiddleware<AppEnv>(async (context, next) => {
+  const origins = context.get("bindings").HOLDFAST_CORS_ORIGINS;
+  if (origins.length === 0) return next();
+  return cors({
+    origin: origins.includes("*") ? "*" : origins,
+    allowMethods: ["GET", "POST"],
+    allowHeaders: ["Authorization", "Content-Type", "Idempotency-Key", "Prefer", "Last-Event-ID"],
+    exposeHeaders: ["Location", "Idempotency-Replayed", "Retry-After", "X-Request-Id"],
+    maxAge: 600,
+  })(context, next);
+});

@@ -14,4 +14,5 @@ const deployment = holdfast({
 });
 
 export class ThreadObject extends deployment.ThreadObject {}
+export class HoldfastService extends deployment.HoldfastService {}
 export default deployment.worker;

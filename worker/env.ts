@@ -4,7 +4,8 @@ import { HoldfastError, schemaFaultsOf } from "../shared/errors/holdfast-error.t
 import { PrincipalSchema } from "../shared/ids.ts";
 import type { ThreadNamespace } from "../durable-objects/clients/thread-client.ts";
 import { logEvent } from "../durable-objects/platform/log.ts";
-import { PermissionSchema } from "./auth/permissions.ts";
+import { PermissionSchema } from "../shared/wire/access.ts";
+import { isLoopback } from "./auth/loopback.ts";
 
 const ApiKeySchema = z.strictObject({
   id: z.string().min(1).max(64),
@@ -16,25 +17,76 @@ const ApiKeySchema = z.strictObject({
 });
 export type ApiKey = z.infer<typeof ApiKeySchema>;
 
-const EnvSchema = z.object({
-  THREADS: z.custom<ThreadNamespace>(
-    (value) => typeof value === "object" && value !== null && "getByName" in value,
-    { message: "the Durable Object binding THREADS is missing" },
-  ),
-  HOLDFAST_API_KEYS: z
-    .string()
-    .default("[]")
-    .transform((text, context): unknown => {
-      try {
-        return JSON.parse(text);
-      } catch {
-        context.addIssue({ code: "custom", message: "HOLDFAST_API_KEYS is not JSON" });
-        return z.NEVER;
-      }
-    })
-    .pipe(z.array(ApiKeySchema)),
-});
-export type WorkerEnv = z.infer<typeof EnvSchema>;
+/** The issuer whose tokens are accepted beside API keys: Cloudflare Access, or any OpenID Connect provider. */
+export interface TokenIssuer {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly jwksUrl: string;
+}
+
+/** An address that nobody on the way can change: HTTPS, or the machine itself. */
+const SafeUrlSchema = z.url().refine(
+  (text) => {
+    const { protocol, hostname } = new URL(text);
+    return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
+  },
+  { message: "an https URL" },
+);
+const OriginsSchema = z
+  .string()
+  .default("")
+  .transform((text) => text.split(",").flatMap((origin) => origin.trim() || []))
+  .pipe(z.array(z.union([z.literal("*"), z.url().transform((text) => new URL(text).origin)])));
+
+/** Cloudflare's rate limiting binding, as far as it is used. */
+export interface RateLimiter {
+  limit(of: { key: string }): Promise<{ success: boolean }>;
+}
+
+const EnvSchema = z
+  .object({
+    THREADS: z.custom<ThreadNamespace>(
+      (value) => typeof value === "object" && value !== null && "getByName" in value,
+      { message: "the Durable Object binding THREADS is missing" },
+    ),
+    HOLDFAST_API_KEYS: z
+      .string()
+      .default("[]")
+      .transform((text, context): unknown => {
+        try {
+          return JSON.parse(text);
+        } catch {
+          context.addIssue({ code: "custom", message: "HOLDFAST_API_KEYS is not JSON" });
+          return z.NEVER;
+        }
+      })
+      .pipe(z.array(ApiKeySchema)),
+    HOLDFAST_JWT_ISSUER: z.string().min(1).optional(),
+    HOLDFAST_JWT_AUDIENCE: z.string().min(1).optional(),
+    HOLDFAST_JWKS_URL: SafeUrlSchema.optional(),
+    HOLDFAST_CORS_ORIGINS: OriginsSchema,
+    /** Without it nothing is limited here. */
+    RATE_LIMITER: z
+      .custom<RateLimiter>((value) => typeof value === "object" && value !== null)
+      .optional(),
+  })
+  .transform((env, context) => {
+    const issuer = env.HOLDFAST_JWT_ISSUER;
+    const audience = env.HOLDFAST_JWT_AUDIENCE;
+    const jwksUrl = env.HOLDFAST_JWKS_URL;
+    if (issuer !== undefined && audience !== undefined && jwksUrl !== undefined) {
+      return { ...env, jwt: { issuer, audience, jwksUrl } };
+    }
+    if (issuer !== undefined || audience !== undefined || jwksUrl !== undefined) {
+      const message =
+        "HOLDFAST_JWT_ISSUER, HOLDFAST_JWT_AUDIENCE and HOLDFAST_JWKS_URL are set together or not at all";
+      context.addIssue({ code: "custom", message });
+    }
+    return { ...env, jwt: null };
+  });
+export interface WorkerEnv extends Omit<z.infer<typeof EnvSchema>, "jwt"> {
+  readonly jwt: TokenIssuer | null;
+}
 
 const parsed = new WeakMap<object, WorkerEnv>();
 

@@ -1,17 +1,26 @@
 // The factory: from a deployment's options to the classes and the Worker that it exports.
 import { systemPorts, type Ports } from "../durable-objects/platform/ports.ts";
 import { threadObjectClass } from "../durable-objects/thread/thread-object.ts";
-import type { ThreadOptions } from "../durable-objects/thread/thread-options.ts";
+import type { Environment } from "../shared/define/environment.ts";
 import { createApp } from "./app.ts";
+import { prepareDeployment, type HoldfastOptions } from "./deployment-options.ts";
+import { serviceClass } from "./service.ts";
 
-/** All that a deployment sets. */
-export type HoldfastOptions = ThreadOptions;
+export type { HoldfastOptions } from "./deployment-options.ts";
 
-/** @param ports the world's edge; a deployment leaves it out, tests hand in their own clock, ids and crash points */
-export function holdfast(options: HoldfastOptions, ports: Ports = systemPorts) {
-  const app = createApp();
+/**
+ * @param options or a function of the environment that returns them
+ * @param ports the world's edge; a deployment leaves it out, tests hand in their own clock, ids and crash points
+ */
+export function holdfast(
+  options: HoldfastOptions | ((env: Environment) => HoldfastOptions),
+  ports: Ports = systemPorts,
+) {
+  const deployment = prepareDeployment(options, ports);
+  const app = createApp(deployment);
   return {
-    ThreadObject: threadObjectClass(options, ports),
+    ThreadObject: threadObjectClass(deployment.optionsOf, ports),
+    HoldfastService: serviceClass(deployment),
     worker: {
       fetch: (request: Request, env: Cloudflare.Env, context: ExecutionContext) =>
         app.fetch(request, env, context),

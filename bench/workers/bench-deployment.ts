@@ -55,7 +55,7 @@ const deployment = holdfast({
     "bench/reporting": {
       create: (env) =>
         scriptedModel(async () => {
-          await fetch(z.string().parse(env["BENCH_REPORT_URL"]), { method: "POST" });
+          await fetch(z.string().parse(Reflect.get(env, "BENCH_REPORT_URL")), { method: "POST" });
         }),
     },
   },

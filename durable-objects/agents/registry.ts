@@ -2,6 +2,7 @@
 import type { LanguageModelV4, LanguageModelV4FunctionTool } from "@ai-sdk/provider";
 import type { JsonValue } from "../../shared/canonical-json.ts";
 import type { Agent } from "../../shared/define/agent.ts";
+import type { Environment } from "../../shared/define/environment.ts";
 import type { Tool } from "../../shared/define/tool.ts";
 import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 import type { DefinitionDigests, ModelIdentity } from "../../shared/wire/agent.ts";
@@ -9,7 +10,6 @@ import {
   chooseModel,
   identifyModel,
   resolveModel,
-  type Environment,
   type ModelRegistry,
 } from "../model/resolve-model.ts";
 import { digestJson } from "../platform/digest.ts";
@@ -45,6 +45,10 @@ export class AgentRegistry {
 
   has(agentId: string): boolean {
     return this.#bindings.has(agentId);
+  }
+
+  all(): Binding[] {
+    return [...this.#bindings.values()];
   }
 
   ids(): string[] {

@@ -31,6 +31,8 @@ export interface ModelCall {
   readonly signal: AbortSignal;
   /** A model that sends nothing for this long has failed (RUN-15). */
   readonly idleTimeoutMillis: number;
+  /** Told of what came so far, when the call opens and with every part. Contract: synchronous, must not throw. */
+  readonly observe?: (soFar: StreamReduction) => void;
 }
 
 export async function callModel(call: ModelCall): Promise<ModelCallOutcome> {
@@ -39,6 +41,7 @@ export async function callModel(call: ModelCall): Promise<ModelCallOutcome> {
   call.signal.addEventListener("abort", onRunEnd, { once: true });
   if (call.signal.aborted) onRunEnd();
   const reduction = beginReduction();
+  call.observe?.(reduction);
   try {
     const outcome = await readCall(call, stop, reduction);
     return call.signal.aborted ? { kind: "stopped" } : outcome;
@@ -70,6 +73,7 @@ async function readCall(
       const error = partError(read.value.value);
       if (error !== null) return failed(classifyModelError(error.error), reduction);
       reducePart(reduction, read.value.value);
+      call.observe?.(reduction);
     }
   } catch (error) {
     // A part that is not what the interface promises.

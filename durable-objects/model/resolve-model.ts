@@ -1,11 +1,10 @@
 // From what an agent names to a model that can be called (GW-03), after HOLDFAST_MODEL.
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { Agent, ModelChoice } from "../../shared/define/agent.ts";
+import { readVariable, type Environment } from "../../shared/define/environment.ts";
 import type { ModelIdentity } from "../../shared/wire/agent.ts";
 import { ModelNotConfigured } from "./classify-failure.ts";
 import { localModel, type LocalScript } from "./local-model.ts";
-
-export type Environment = Readonly<Record<string, unknown>>;
 
 /** A model of the deployment's own under an id: a script for `local/…`, or a function that makes the model when it is first called. */
 export type RegisteredModel =
@@ -16,8 +15,8 @@ export type ModelRegistry = Readonly<Record<string, RegisteredModel>>;
 
 /** HOLDFAST_MODEL overrides every agent's own choice. Contract of a choice function: synchronous, no I/O. */
 export function chooseModel(agent: Agent, env: Environment): ModelChoice {
-  const override = env["HOLDFAST_MODEL"];
-  if (typeof override === "string" && override !== "") return override;
+  const override = readVariable(env, "HOLDFAST_MODEL");
+  if (override !== undefined) return override;
   return typeof agent.model === "function" ? agent.model(env) : agent.model;
 }
 

@@ -48,6 +48,8 @@ export const submissions = sqliteTable(
     /** Null while owed. The one column of the partial index's predicate. */
     outcome: text(),
     settledSequence: integer(),
+    /** JSON of what the run spent, from its settlement: the thread's account is their sum. */
+    usage: text(),
     /** JSON list of the notes on unknown outcomes after settlement, one per operation. */
     annotations: text(),
   },

@@ -4,13 +4,15 @@ import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { RecordDraft } from "../../shared/wire/records.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
-import type { Environment } from "../model/resolve-model.ts";
+import type { Environment, Services } from "../../shared/define/environment.ts";
 import type { Database } from "../platform/database.ts";
 import type { Failpoint, Failpoints } from "../platform/failpoints.ts";
 import type { DueQueue } from "../scheduler/due-queue.ts";
 import type { Appended, JournalStore } from "./journal/journal.store.ts";
 import type { LedgerStore } from "./ledger/ledger.store.ts";
 import type { ThreadRowStore } from "./ledger/thread-row.store.ts";
+import type { ChangeSignal } from "./progress/change-signal.ts";
+import { SharedReads } from "./progress/shared-reads.ts";
 import type { ProgressWaiters } from "./progress/progress-waiters.ts";
 import { foldRecord } from "./run/fold-run.ts";
 import type { RunState } from "./run/run-state.ts";
@@ -28,15 +30,12 @@ export type CommitPoint = {
     : never;
 }[Failpoint];
 
-/** The run that a commit is about, as it is before it, and who may commit. */
-interface CommitTarget {
-  readonly queueSequence: number;
-  /** Null for a control. */
-  readonly epoch: number | null;
-  readonly run: RunState;
-  /** Throws, first thing in the transaction, for an attempt that does not own the thread any more. */
-  readonly fence: () => void;
-}
+/** Appends the records of one control; returns the run's state after them. */
+export type AppendControl = (
+  queueSequence: number,
+  run: RunState,
+  drafts: readonly RecordDraft[],
+) => { readonly state: RunState; readonly appended: Appended };
 
 export interface ThreadCoreOptions {
   readonly threadId: string;
@@ -47,7 +46,9 @@ export interface ThreadCoreOptions {
   readonly dueQueue: DueQueue;
   readonly history: History;
   readonly waiters: ProgressWaiters;
+  readonly changes: ChangeSignal;
   readonly registry: AgentRegistry;
+  readonly services: Services;
   readonly toolAuthorization: ToolAuthorization;
   readonly env: Environment;
   readonly clock: Clock;
@@ -65,13 +66,16 @@ export class ThreadCore {
   readonly dueQueue: DueQueue;
   readonly history: History;
   readonly waiters: ProgressWaiters;
+  readonly changes: ChangeSignal;
   readonly registry: AgentRegistry;
+  readonly services: Services;
   readonly toolAuthorization: ToolAuthorization;
   readonly env: Environment;
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly failpoints: Failpoints;
   readonly limits: ThreadLimits;
+  readonly shared: SharedReads;
   /** The run that an attempt of this instance works on, if any. */
   live: LiveRun | null = null;
 
@@ -84,13 +88,16 @@ export class ThreadCore {
     this.dueQueue = options.dueQueue;
     this.history = options.history;
     this.waiters = options.waiters;
+    this.changes = options.changes;
     this.registry = options.registry;
+    this.services = options.services;
     this.toolAuthorization = options.toolAuthorization;
     this.env = options.env;
     this.clock = options.clock;
     this.ids = options.ids;
     this.failpoints = options.failpoints;
     this.limits = options.limits;
+    this.shared = new SharedReads(this);
   }
 
   /**
@@ -103,43 +110,58 @@ export class ThreadCore {
     drafts: readonly RecordDraft[],
     alongside: (appended: Appended) => void = () => undefined,
   ): void {
-    const { queueSequence, epoch, state: run } = live;
-    const fence = (): void => {
-      if (!live.hasEnded && this.row.epoch() === epoch) return;
-      throw new HoldfastError("OwnershipLost", "A newer attempt owns this thread.");
-    };
-    this.#commit({ queueSequence, epoch, run, fence }, point, drafts, alongside);
-  }
-
-  /** Appends records of a control: no epoch, and a live attempt at that run sees them at once. */
-  commitAsControl(
-    queueSequence: number,
-    run: RunState,
-    point: CommitPoint,
-    drafts: readonly RecordDraft[],
-    alongside: (appended: Appended) => void,
-  ): void {
-    const fence = (): void => undefined;
-    this.#commit({ queueSequence, epoch: null, run, fence }, point, drafts, alongside);
-  }
-
-  /** Appends, and folds what was appended while it can still be rolled back: a record that cannot follow never gets into the log. */
-  #commit(
-    { queueSequence, epoch, run, fence }: CommitTarget,
-    point: CommitPoint,
-    drafts: readonly RecordDraft[],
-    alongside: (appended: Appended) => void,
-  ): void {
+    const { queueSequence, epoch } = live;
     const { state, appended } = this.database.transact(() => {
-      fence();
-      const added = this.journal.append(queueSequence, epoch, drafts, this.clock.now());
-      const next = added.records.reduce(foldRecord, run);
-      alongside(added);
+      if (live.hasEnded || this.row.epoch() !== epoch) {
+        throw new HoldfastError("OwnershipLost", "A newer attempt owns this thread.");
+      }
+      const added = this.#append(queueSequence, epoch, live.state, drafts);
+      alongside(added.appended);
       this.failpoints.hit(`${point}:inside`);
-      return { state: next, appended: added };
+      return added;
     });
-    if (this.live?.queueSequence === queueSequence) this.live.observe(state, appended);
-    this.waiters.notify(state.settlement !== null);
+    if (this.live === live) live.observe(state, appended);
+    this.committed(state.settlement !== null);
     this.failpoints.hit(`${point}:after`);
+  }
+
+  /**
+   * Carries controls out in one transaction: what `carryOut` appends and changes commits together, or, when it throws, not at all. No
+   * epoch; a live attempt at one of their runs sees the records at once.
+   */
+  commitAsControl(point: CommitPoint, carryOut: (append: AppendControl) => void): void {
+    const added = this.database.transact(() => {
+      const all: { run: number; state: RunState; appended: Appended }[] = [];
+      carryOut((queueSequence, run, drafts) => {
+        const each = this.#append(queueSequence, null, run, drafts);
+        all.push({ run: queueSequence, ...each });
+        return each;
+      });
+      if (all.length > 0) this.failpoints.hit(`${point}:inside`);
+      return all;
+    });
+    if (added.length === 0) return;
+    for (const { run, state, appended } of added) {
+      if (this.live?.queueSequence === run) this.live.observe(state, appended);
+    }
+    this.committed(added.some(({ state }) => state.settlement !== null));
+    this.failpoints.hit(`${point}:after`);
+  }
+
+  /** Tells who waits and who watches. Call after every commit that readers can see. */
+  committed(hasSettled: boolean): void {
+    this.waiters.notify(hasSettled);
+    this.changes.committed();
+  }
+
+  /** Folds what it appends while it can still be rolled back: a record that cannot follow never gets into the log. */
+  #append(
+    queueSequence: number,
+    epoch: number | null,
+    run: RunState,
+    drafts: readonly RecordDraft[],
+  ): { state: RunState; appended: Appended } {
+    const appended = this.journal.append(queueSequence, epoch, drafts, this.clock.now());
+    return { state: appended.records.reduce(foldRecord, run), appended };
   }
 }

@@ -1,39 +1,47 @@
 // The Durable Object class of a thread: RPC methods and the alarm, no logic. Every method answers with data, never with a throw.
 import { DurableObject } from "cloudflare:workers";
-import type { Explanation } from "../../shared/wire/explain.ts";
-import type { DecideResult, OperationList } from "../../shared/wire/operations.ts";
-import type { RecordPage } from "../../shared/wire/progress.ts";
+import type { z } from "zod";
+import type { Environment } from "../../shared/define/environment.ts";
+import type { Caller } from "../../shared/wire/access.ts";
+import type { AnswerOf } from "../../shared/wire/answers.ts";
+import type { ThreadOperation } from "../../shared/wire/requests.ts";
 import type { RpcResult } from "../../shared/wire/rpc.ts";
-import type { Settlement, SettlementMetadata } from "../../shared/wire/settlement.ts";
-import type {
-  AbortResult,
-  RetryResult,
-  SubmissionView,
-  SubmitResult,
-} from "../../shared/wire/submission.ts";
 import { systemPorts, type Ports } from "../platform/ports.ts";
 import { serveRpc } from "../platform/serve-rpc.ts";
 import { admit } from "./admission/submit.ts";
-import { abortSubmission, resolveOperation, retryParked } from "./control/controls.ts";
+import type { OperationRequest } from "./authorize-operation.ts";
+import { abortSubmission, decideOperations, repairThread } from "./control/controls.ts";
 import { readRecordPage } from "./journal/read-page.ts";
+import { watchThread } from "./progress/watch-thread.ts";
+import type { ThreadCore } from "./thread-core.ts";
 import type { ThreadOptions } from "./thread-options.ts";
-import { ThreadRpcSchemas, type ThreadRpcRequest } from "./thread-rpc.ts";
+import { ThreadRpcSchemas, type ThreadRpc, type ThreadRpcRequest } from "./thread-rpc.ts";
 import { ThreadServices } from "./thread-services.ts";
+import { awaitAdmitted, awaitSettled, awaitSubmission } from "./view/await-submission.ts";
 import { explainThread } from "./view/explain-thread.ts";
 import { listOperations } from "./view/list-operations.ts";
-import { awaitAdmitted, awaitSubmission } from "./view/await-submission.ts";
-import { readSettlement } from "./view/read-submission.ts";
+import { listSubmissions, readThread, readUsage } from "./view/read-thread.ts";
 
-type Answer<T> = Promise<RpcResult<T>>;
+type Answer<Operation extends ThreadOperation> = Promise<RpcResult<AnswerOf<Operation>>>;
 
-/** The class for one deployment's agents. Export a class that extends it, so that its binding is typed. */
-export function threadObjectClass(options: ThreadOptions, ports: Ports = systemPorts) {
-  return class ThreadObject extends DurableObject {
+/** What every request has. */
+interface Asked {
+  readonly threadId: string;
+  readonly caller: Caller;
+  readonly submissionId?: string | undefined;
+}
+
+/** The class for one deployment's options. Export a class that extends it, so that its binding is typed. */
+export function threadObjectClass(
+  optionsOf: (env: Environment) => ThreadOptions,
+  ports: Ports = systemPorts,
+) {
+  return class ThreadObject extends DurableObject implements ThreadRpc {
     readonly #services: ThreadServices;
 
     constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
       super(ctx, env);
-      this.#services = new ThreadServices(ctx, { ...env }, options, ports);
+      this.#services = new ThreadServices(ctx, env, optionsOf(env), ports);
     }
 
     /** Never throws: a throw would use up the platform's redeliveries, after which the alarm is dropped for good. */
@@ -42,42 +50,53 @@ export function threadObjectClass(options: ThreadOptions, ports: Ports = systemP
     }
 
     /** With a timeout it answers once the work settled: one call instead of two. */
-    submit(request: ThreadRpcRequest<"submit">): Answer<SubmitResult> {
+    submit(request: ThreadRpcRequest<"submit">): Answer<"submit"> {
       return serveRpc("submit", ThreadRpcSchemas.submit, request, async (command) => {
-        const { threadId, principal, timeoutMillis } = command;
+        const { threadId, caller, timeoutMillis, waitId } = command;
+        const target = { agentId: command.request.agent };
+        await this.#services.authorize({ ...caller, threadId, operation: "submit", target });
+        const { principal } = caller;
         const { core, createTables } = this.#services.openForAdmission(threadId, principal);
-        const admitted = admit(core, { ...command, createTables });
+        const admitted = admit(core, { ...command, principal, createTables });
         this.#services.adopt(core);
         this.#goOn();
         if (timeoutMillis === 0) return admitted;
-        return { ...admitted, ...(await awaitAdmitted(core, admitted, timeoutMillis)) };
+        return { ...admitted, ...(await awaitAdmitted(core, admitted, timeoutMillis, waitId)) };
       });
+    }
+
+    getThread(request: ThreadRpcRequest<"getThread">): Answer<"getThread"> {
+      return this.#serve("getThread", ThreadRpcSchemas.getThread, request, readThread);
     }
 
     /** As it is once it settled, or after the timeout. */
-    getSubmission(request: ThreadRpcRequest<"getSubmission">): Answer<SubmissionView> {
-      return serveRpc("getSubmission", ThreadRpcSchemas.getSubmission, request, (asked) => {
-        const core = this.#services.open(asked.threadId);
-        return awaitSubmission(core, asked.submissionId, asked.timeoutMillis);
-      });
+    getSubmission(request: ThreadRpcRequest<"getSubmission">): Answer<"getSubmission"> {
+      return this.#serve(
+        "getSubmission",
+        ThreadRpcSchemas.getSubmission,
+        request,
+        (core, { submissionId, timeoutMillis, waitId }) =>
+          awaitSubmission(core, submissionId, timeoutMillis, waitId),
+      );
+    }
+
+    listSubmissions(request: ThreadRpcRequest<"listSubmissions">): Answer<"listSubmissions"> {
+      return this.#serve(
+        "listSubmissions",
+        ThreadRpcSchemas.listSubmissions,
+        request,
+        (core, { page }) => listSubmissions(core, page),
+      );
     }
 
     /** Outcome, usage and failure without the output; null when it is still owed after the timeout. */
-    awaitSettlement(
-      request: ThreadRpcRequest<"awaitSettlement">,
-    ): Answer<SettlementMetadata | null> {
-      return serveRpc(
+    awaitSettlement(request: ThreadRpcRequest<"awaitSettlement">): Answer<"awaitSettlement"> {
+      return this.#serve(
         "awaitSettlement",
         ThreadRpcSchemas.awaitSettlement,
         request,
-        async (asked) => {
-          const core = this.#services.open(asked.threadId);
-          const settlement = await core.waiters.waitFor(
-            "settlement",
-            asked.waitId,
-            asked.timeoutMillis,
-            () => readSettlement(core, asked.submissionId),
-          );
+        async (core, asked) => {
+          const settlement = await awaitSettled(core, asked);
           if (settlement === null) return null;
           const { output: _output, ...metadata } = settlement;
           return metadata;
@@ -86,81 +105,122 @@ export function threadObjectClass(options: ThreadOptions, ports: Ports = systemP
     }
 
     /** The terminal record's content, the output included; null when it is still owed after the timeout. */
-    awaitSettlementRecord(request: ThreadRpcRequest<"awaitSettlement">): Answer<Settlement | null> {
-      return serveRpc(
+    awaitSettlementRecord(
+      request: ThreadRpcRequest<"awaitSettlementRecord">,
+    ): Answer<"awaitSettlementRecord"> {
+      return this.#serve(
         "awaitSettlementRecord",
-        ThreadRpcSchemas.awaitSettlement,
+        ThreadRpcSchemas.awaitSettlementRecord,
         request,
-        async (asked) => {
-          const core = this.#services.open(asked.threadId);
-          return core.waiters.waitFor("settlement", asked.waitId, asked.timeoutMillis, () =>
-            readSettlement(core, asked.submissionId),
-          );
-        },
+        awaitSettled,
       );
     }
 
-    readPage(request: ThreadRpcRequest<"readPage">): Answer<RecordPage> {
-      return serveRpc("readPage", ThreadRpcSchemas.readPage, request, (asked) =>
-        readRecordPage(this.#services.open(asked.threadId).journal, asked.page),
+    readPage(request: ThreadRpcRequest<"readPage">): Answer<"readPage"> {
+      return this.#serve("readPage", ThreadRpcSchemas.readPage, request, (core, { page }) =>
+        readRecordPage(core.journal, page),
       );
     }
 
     /** Returns when a record past `after` is there, or after the timeout; the caller reads what it is. */
-    awaitProgress(request: ThreadRpcRequest<"awaitProgress">): Answer<{ tail: number }> {
-      return serveRpc("awaitProgress", ThreadRpcSchemas.awaitProgress, request, async (asked) => {
-        const core = this.#services.open(asked.threadId);
-        await core.waiters.waitFor("record", asked.waitId, asked.timeoutMillis, () =>
-          core.journal.tail().sequence > asked.after ? true : null,
-        );
-        return { tail: core.journal.tail().sequence };
+    awaitProgress(request: ThreadRpcRequest<"awaitProgress">): Answer<"awaitProgress"> {
+      return this.#serve(
+        "awaitProgress",
+        ThreadRpcSchemas.awaitProgress,
+        request,
+        async (core, { after, waitId, timeoutMillis }) => {
+          await core.waiters.waitFor("record", waitId, timeoutMillis, () =>
+            core.journal.tail().sequence > after ? true : null,
+          );
+          return { tail: core.journal.tail().sequence };
+        },
+      );
+    }
+
+    /** Events as bytes, while something runs: see `watchThread`. The Worker holds the client, and asks again (OBS-03). */
+    events(request: ThreadRpcRequest<"events">): Answer<"events"> {
+      return this.#serve("events", ThreadRpcSchemas.events, request, watchThread);
+    }
+
+    cancelWait(request: ThreadRpcRequest<"cancelWait">): Answer<"cancelWait"> {
+      return this.#serve(
+        "cancelWait",
+        ThreadRpcSchemas.cancelWait,
+        request,
+        (core, { waitId }) => ({
+          cancelled: core.waiters.cancel(waitId),
+        }),
+      );
+    }
+
+    abort(request: ThreadRpcRequest<"abort">): Answer<"abort"> {
+      return this.#serve("abort", ThreadRpcSchemas.abort, request, (core, asked) => {
+        const result = abortSubmission(core, asked.caller.principal, asked);
+        this.#goOn();
+        return result;
       });
     }
 
-    cancelWait(request: ThreadRpcRequest<"cancelWait">): Answer<{ cancelled: boolean }> {
-      return serveRpc("cancelWait", ThreadRpcSchemas.cancelWait, request, (asked) => ({
-        cancelled: this.#services.open(asked.threadId).waiters.cancel(asked.waitId),
+    listOperations(request: ThreadRpcRequest<"listOperations">): Answer<"listOperations"> {
+      return this.#serve("listOperations", ThreadRpcSchemas.listOperations, request, (core) => ({
+        operations: listOperations(core, core.ledger.owed()),
       }));
     }
 
-    abort(request: ThreadRpcRequest<"abort">): Answer<AbortResult> {
-      return serveRpc("abort", ThreadRpcSchemas.abort, request, (asked) => {
-        const result = abortSubmission(this.#services.open(asked.threadId), asked);
-        this.#goOn();
-        return result;
-      });
-    }
-
-    listOperations(request: ThreadRpcRequest<"listOperations">): Answer<OperationList> {
-      return serveRpc("listOperations", ThreadRpcSchemas.listOperations, request, (asked) => {
-        const core = this.#services.open(asked.threadId);
-        return { operations: listOperations(core, core.ledger.owed()) };
-      });
-    }
-
-    decideOperations(request: ThreadRpcRequest<"decideOperations">): Answer<DecideResult> {
-      return serveRpc("decideOperations", ThreadRpcSchemas.decideOperations, request, (asked) => {
-        const core = this.#services.open(asked.threadId);
-        const results = asked.request.decisions.map((decision) =>
-          resolveOperation(core, asked.principal, decision),
-        );
-        this.#goOn();
-        return { results };
-      });
-    }
-
-    retry(request: ThreadRpcRequest<"retry">): Answer<RetryResult> {
-      return serveRpc("retry", ThreadRpcSchemas.retry, request, (asked) => {
-        const result = retryParked(this.#services.open(asked.threadId), asked);
-        this.#goOn();
-        return result;
-      });
-    }
-
-    explain(request: ThreadRpcRequest<"explain">): Answer<Explanation> {
-      return serveRpc("explain", ThreadRpcSchemas.explain, request, (asked) =>
-        explainThread(this.#services.open(asked.threadId)),
+    decideOperations(request: ThreadRpcRequest<"decideOperations">): Answer<"decideOperations"> {
+      return this.#serve(
+        "decideOperations",
+        ThreadRpcSchemas.decideOperations,
+        request,
+        (core, asked) => {
+          const result = decideOperations(core, asked.caller.principal, asked.request);
+          this.#goOn();
+          return result;
+        },
+        ({ request: { decisions } }) => ({
+          operationIds: decisions.map(({ operationId }) => operationId),
+        }),
       );
+    }
+
+    explain(request: ThreadRpcRequest<"explain">): Answer<"explain"> {
+      return this.#serve("explain", ThreadRpcSchemas.explain, request, explainThread);
+    }
+
+    usage(request: ThreadRpcRequest<"usage">): Answer<"usage"> {
+      return this.#serve("usage", ThreadRpcSchemas.usage, request, readUsage);
+    }
+
+    repair(request: ThreadRpcRequest<"repair">): Answer<"repair"> {
+      return this.#serve(
+        "repair",
+        ThreadRpcSchemas.repair,
+        request,
+        (core, asked) => {
+          const result = repairThread(core, asked.caller.principal, asked.request);
+          this.#goOn();
+          return result;
+        },
+        ({ request: { target } }) => ({ submissionId: target }),
+      );
+    }
+
+    /** Decodes, opens the thread, asks the host, and only then does it. */
+    #serve<Request extends Asked, Value>(
+      operation: ThreadOperation,
+      schema: z.ZodType<Request>,
+      request: unknown,
+      handle: (core: ThreadCore, asked: Request) => Value | Promise<Value>,
+      targetOf: (asked: Request) => OperationRequest["target"] = ({ submissionId }) =>
+        submissionId === undefined ? {} : { submissionId },
+    ): Promise<RpcResult<Value>> {
+      return serveRpc(operation, schema, request, async (asked) => {
+        const core = this.#services.open(asked.threadId);
+        const { threadId, caller } = asked;
+        const target = targetOf(asked);
+        await this.#services.authorize({ ...caller, threadId, operation, target });
+        return handle(core, asked);
+      });
     }
 
     /** Starts the pass in this event, for latency; the alarm that was armed with the change is the guarantee (ALM-06). */

@@ -1,6 +1,8 @@
 // What a deployment hands to its thread objects. Everything but `agents` has a working default.
 import type { Agent } from "../../shared/define/agent.ts";
+import type { Environment, Services } from "../../shared/define/environment.ts";
 import type { ModelRegistry } from "../model/resolve-model.ts";
+import type { AuthorizeOperation } from "./authorize-operation.ts";
 import type { ToolAuthorization } from "./run/authorize-tools.ts";
 import type { ThreadLimits } from "./thread-limits.ts";
 
@@ -10,5 +12,9 @@ export interface ThreadOptions {
   readonly models?: ModelRegistry;
   /** Asked for each call before anything of its batch starts; allows everything by default (TOOL-06). */
   readonly toolAuthorization?: ToolAuthorization;
+  /** Asked in the object before each operation; allows by default what the permission allows (SEC-02). */
+  readonly authorizeOperation?: AuthorizeOperation;
+  /** Makes what tools get as `services`, once per object. Contract: synchronous, local, bounded: it runs when an object wakes. */
+  readonly services?: (env: Environment) => Services;
   readonly limits?: Partial<ThreadLimits>;
 }

@@ -1,46 +1,44 @@
-// The requests of a thread object's RPC methods. The Worker authenticated the caller; `principal` is who it found.
-import { z } from "zod";
-import { PrincipalSchema, PrintableIdSchema, ThreadIdSchema } from "../../shared/ids.ts";
-import { DecideRequestSchema } from "../../shared/wire/operations.ts";
+// The requests of a thread object's RPC methods: those of the operations, with the caller that the Worker authenticated.
+import type { z } from "zod";
+import { CallerSchema, type Caller } from "../../shared/wire/access.ts";
+import type { AnswerOf } from "../../shared/wire/answers.ts";
 import {
-  ReadPageRequestSchema,
-  TimeoutMillisSchema,
-  WaitIdSchema,
-} from "../../shared/wire/progress.ts";
-import {
-  AbortRequestSchema,
-  RetryRequestSchema,
-  SubmitRequestSchema,
-} from "../../shared/wire/submission.ts";
+  RequestSchemas,
+  type RequestOf,
+  type ThreadOperation,
+} from "../../shared/wire/requests.ts";
+import type { RpcResult } from "../../shared/wire/rpc.ts";
 
-const AddressedSchema = z.object({ threadId: ThreadIdSchema, principal: PrincipalSchema });
-const OfSubmissionSchema = AddressedSchema.extend({ submissionId: PrintableIdSchema });
+function called<Shape extends z.core.$ZodLooseShape>(schema: z.ZodObject<Shape>) {
+  return schema.extend({ caller: CallerSchema });
+}
 
 export const ThreadRpcSchemas = {
-  submit: AddressedSchema.extend({
-    idempotencyKey: PrintableIdSchema,
-    request: SubmitRequestSchema,
-    timeoutMillis: TimeoutMillisSchema.default(0),
-  }),
-  getSubmission: OfSubmissionSchema.extend({ timeoutMillis: TimeoutMillisSchema.default(0) }),
-  awaitSettlement: OfSubmissionSchema.extend({
-    timeoutMillis: TimeoutMillisSchema,
-    waitId: WaitIdSchema.optional(),
-  }),
-  readPage: AddressedSchema.extend({ page: ReadPageRequestSchema }),
-  awaitProgress: AddressedSchema.extend({
-    after: z.int().nonnegative(),
-    timeoutMillis: TimeoutMillisSchema,
-    waitId: WaitIdSchema.optional(),
-  }),
-  cancelWait: AddressedSchema.extend({ waitId: WaitIdSchema }),
-  abort: OfSubmissionSchema.extend({ request: AbortRequestSchema }),
-  listOperations: AddressedSchema,
-  decideOperations: AddressedSchema.extend({ request: DecideRequestSchema }),
-  retry: AddressedSchema.extend({ request: RetryRequestSchema }),
-  explain: AddressedSchema,
-} as const;
+  submit: called(RequestSchemas.submit),
+  getThread: called(RequestSchemas.getThread),
+  getSubmission: called(RequestSchemas.getSubmission),
+  listSubmissions: called(RequestSchemas.listSubmissions),
+  awaitSettlement: called(RequestSchemas.awaitSettlement),
+  awaitSettlementRecord: called(RequestSchemas.awaitSettlementRecord),
+  readPage: called(RequestSchemas.readPage),
+  awaitProgress: called(RequestSchemas.awaitProgress),
+  events: called(RequestSchemas.events),
+  cancelWait: called(RequestSchemas.cancelWait),
+  abort: called(RequestSchemas.abort),
+  listOperations: called(RequestSchemas.listOperations),
+  decideOperations: called(RequestSchemas.decideOperations),
+  explain: called(RequestSchemas.explain),
+  usage: called(RequestSchemas.usage),
+  repair: called(RequestSchemas.repair),
+} as const satisfies Record<ThreadOperation, z.ZodType>;
 
-export type ThreadRpcRequest<Method extends keyof typeof ThreadRpcSchemas> = z.input<
-  (typeof ThreadRpcSchemas)[Method]
->;
+export type ThreadRpcRequest<Operation extends ThreadOperation> = RequestOf<Operation> & {
+  readonly caller: Caller;
+};
+
+/** A thread object as its stub offers it: every method answers with data. */
+export type ThreadRpc = {
+  [Operation in ThreadOperation]: (
+    request: ThreadRpcRequest<Operation>,
+  ) => Promise<RpcResult<AnswerOf<Operation>>>;
+};

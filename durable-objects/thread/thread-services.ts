@@ -1,9 +1,10 @@
 // Composition root of a thread object: builds stores and services once per instance, and knows whether the object's tables are there.
+import { z } from "zod";
 import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 import { FAULTED_RECHECK_MILLIS } from "../../shared/limits.ts";
 import { migrations } from "../../migrations/thread/bundle.ts";
 import { AgentRegistry } from "../agents/registry.ts";
-import type { Environment } from "../model/resolve-model.ts";
+import type { Environment, Services } from "../../shared/define/environment.ts";
 import { Database } from "../platform/database.ts";
 import type { Failpoints } from "../platform/failpoints.ts";
 import { logEvent } from "../platform/log.ts";
@@ -16,6 +17,13 @@ import { DueQueueStore } from "../scheduler/due-queue.store.ts";
 import { JournalStore } from "./journal/journal.store.ts";
 import { LedgerStore } from "./ledger/ledger.store.ts";
 import { ThreadRowStore } from "./ledger/thread-row.store.ts";
+import {
+  authorizeOperation,
+  threadNotFound,
+  type AuthorizeOperation,
+  type OperationRequest,
+} from "./authorize-operation.ts";
+import { ChangeSignal } from "./progress/change-signal.ts";
 import { ProgressWaiters } from "./progress/progress-waiters.ts";
 import { allowAllTools } from "./run/authorize-tools.ts";
 import { History } from "./run/history.ts";
@@ -27,6 +35,9 @@ import type { ThreadOptions } from "./thread-options.ts";
 /** One thread per object is the placement; its number inside the object. Tables and stores hold any number of threads. */
 const THREAD_NUMBER = 1;
 
+/** A deployment that types its services also makes them. */
+const NO_SERVICES = z.custom<Services>().parse({});
+
 export class ThreadServices {
   readonly #database: Database;
   readonly #ports: Ports;
@@ -34,6 +45,7 @@ export class ThreadServices {
   readonly #slot: AlarmSlot;
   readonly #makeCore: (threadId: string) => ThreadCore;
   readonly #abortObject: (reason: string) => Promise<void>;
+  readonly #authorize: AuthorizeOperation | null;
   #schema: SchemaStatus;
   #core: ThreadCore | null = null;
   #pass: AlarmPass | null = null;
@@ -50,7 +62,9 @@ export class ThreadServices {
       ctx.abort(reason);
     };
     const registry = new AgentRegistry(options.agents, options.models ?? {}, env);
+    const services = options.services?.(env) ?? NO_SERVICES;
     const deploymentId = deploymentIdOf(env);
+    this.#authorize = options.authorizeOperation ?? null;
     this.#makeCore = (threadId) => {
       const database = this.#database;
       const journal = new JournalStore(database, THREAD_NUMBER, deploymentId);
@@ -63,7 +77,9 @@ export class ThreadServices {
         dueQueue: new DueQueue(new DueQueueStore(database), this.#slot),
         history: new History(journal),
         waiters: new ProgressWaiters(),
+        changes: new ChangeSignal(),
         registry,
+        services,
         toolAuthorization: options.toolAuthorization ?? allowAllTools,
         env,
         clock: ports.clock,
@@ -81,9 +97,17 @@ export class ThreadServices {
     this.#refuseFaulted();
     const core = this.#core;
     if (core === null || core.threadId !== threadId) {
-      throw new HoldfastError("ThreadNotFound", "There is no such thread. Submit to create it.");
+      throw threadNotFound();
     }
     return core;
+  }
+
+  /** Asks the host, where it has a say. Throws `ThreadNotFound` for what it does not allow; nothing was read or written until then. */
+  async authorize(request: Omit<OperationRequest, "createdBy">): Promise<void> {
+    if (this.#authorize === null) return;
+    if (this.#core === null) this.#wake();
+    const createdBy = this.#core?.row.read()?.createdBy ?? null;
+    await authorizeOperation(this.#authorize, { ...request, createdBy });
   }
 
   /** The thread of that id for an admission, and what creates its tables if it is new. */
@@ -167,7 +191,7 @@ export class ThreadServices {
 
 /** The deployed version, so that records say which code wrote them. */
 function deploymentIdOf(env: Environment): string {
-  const metadata = env["CF_VERSION_METADATA"];
+  const metadata: unknown = Reflect.get(env, "CF_VERSION_METADATA");
   const id: unknown =
     typeof metadata === "object" && metadata !== null ? Reflect.get(metadata, "id") : undefined;
   return typeof id === "string" && id !== "" ? id : "local";

@@ -14,5 +14,12 @@ export const migrations: readonly Migration[] = [
       "CREATE UNIQUE INDEX `threads_by_id` ON `threads` (`threadId`);",
       "CREATE TABLE `due_queue` (\n\t`lane` text PRIMARY KEY NOT NULL,\n\t`revision` integer NOT NULL,\n\t`reason` text NOT NULL,\n\t`dueAt` integer,\n\t`attempts` integer NOT NULL\n);"
     ]
+  },
+  {
+    "tag": "0001_add_usage",
+    "digest": "12345395ed3e8fe5396d24f5bbb83c1122cc1b8dbe9d7c953d235fdb01dc1529",
+    "statements": [
+      "ALTER TABLE `submissions` ADD `usage` text;"
+    ]
   }
 ];

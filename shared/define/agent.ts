@@ -9,14 +9,19 @@ import { AgentPolicySchema, type AgentPolicy, type AgentPolicyInput } from "../w
 import { decodeToJson, type Decoded } from "./decoded.ts";
 import { durationMillis } from "./duration.ts";
 import { jsonSchemaOf } from "./json-schema.ts";
+import type { Environment } from "./environment.ts";
 import type { Tool } from "./tool.ts";
-import { validateDefinition } from "./validate-definition.ts";
+import { refuseUnknownFields, validateDefinition } from "./validate-definition.ts";
 
 /** A model id such as `local/assistant`, or a model of any AI SDK provider. */
 export type ModelChoice = string | LanguageModelV4;
 
-export interface AgentOptions<Input extends z.ZodType, Output extends z.ZodType> {
-  readonly id: string;
+export interface AgentOptions<
+  Input extends z.ZodType,
+  Output extends z.ZodType,
+  Id extends string = string,
+> {
+  readonly id: Id;
   /** Raise it with every change of instructions, schemas or policy. */
   readonly revision: number;
   readonly description: string;
@@ -27,7 +32,7 @@ export interface AgentOptions<Input extends z.ZodType, Output extends z.ZodType>
   readonly instructions: string | ((input: z.output<Input>) => string);
   /** What the model is asked; without it, the input as JSON. Evaluated once, like `instructions`. */
   readonly inputPrompt?: (input: z.output<Input>) => string | UserMessage[];
-  readonly model: string | ((env: Readonly<Record<string, unknown>>) => ModelChoice);
+  readonly model: string | ((env: Environment) => ModelChoice);
   readonly tools?: Readonly<Record<string, Tool>>;
   readonly policy?: AgentPolicyInput;
 }
@@ -38,12 +43,15 @@ export interface RunOpening {
   readonly prompt: UserMessage[] | null;
 }
 
-/** A defined agent. Its types are closed over, so that a deployment is a plain list. */
-export interface Agent {
-  readonly id: string;
+/** A defined agent. The types of its schemas are closed over, so that a deployment is a plain list; clients read them back with `InputOf`
+ * and `OutputOf`. */
+export interface Agent<Id extends string = string, Input = unknown, Output = unknown> {
+  readonly id: Id;
+  /** For the compiler alone: no agent has it. */
+  readonly types?: { readonly input: Input; readonly output: Output };
   readonly revision: number;
   readonly description: string;
-  readonly model: string | ((env: Readonly<Record<string, unknown>>) => ModelChoice);
+  readonly model: string | ((env: Environment) => ModelChoice);
   readonly tools: readonly Tool[];
   readonly policy: AgentPolicy;
   /** The text of constant instructions; null where they are a function, which contributes only the revision to the digest. */
@@ -56,6 +64,25 @@ export interface Agent {
   decodeOutput(text: string): Decoded<JsonValue>;
 }
 
+/** What a caller sends to an agent. */
+export type InputOf<Of extends Agent> = Of extends Agent<string, infer Input> ? Input : never;
+/** What a completed run of an agent returns. */
+export type OutputOf<Of extends Agent> =
+  Of extends Agent<string, unknown, infer Output> ? Output : never;
+
+const FIELDS = [
+  "id",
+  "revision",
+  "description",
+  "input",
+  "output",
+  "instructions",
+  "inputPrompt",
+  "model",
+  "tools",
+  "policy",
+] as const satisfies readonly (keyof AgentOptions<z.ZodType, z.ZodType>)[];
+
 const HeadSchema = z.object({
   id: PrintableIdSchema,
   revision: z.int().positive(),
@@ -66,10 +93,13 @@ const HeadSchema = z.object({
 const SHORT_FOR_PEOPLE_MILLIS = 3_600_000;
 
 /** Declares an agent. Throws `InvalidDefinition` that names the wrong field. */
-export function defineAgent<Input extends z.ZodType, Output extends z.ZodType = z.ZodString>(
-  options: AgentOptions<Input, Output>,
-): Agent {
+export function defineAgent<
+  Input extends z.ZodType,
+  Output extends z.ZodType = z.ZodString,
+  const Id extends string = string,
+>(options: AgentOptions<Input, Output, Id>): Agent<Id, z.input<Input>, z.output<Output>> {
   const what = `agent ${JSON.stringify(options.id)}`;
+  refuseUnknownFields(what, options, FIELDS);
   const head = validateDefinition(what, HeadSchema, options);
   const policy = validateDefinition(what, z.object({ policy: AgentPolicySchema }), {
     policy: options.policy ?? {},
@@ -82,6 +112,7 @@ export function defineAgent<Input extends z.ZodType, Output extends z.ZodType = 
   const stored = z.custom<z.output<Input>>();
   return Object.freeze({
     ...head,
+    id: options.id,
     model: options.model,
     tools,
     policy,

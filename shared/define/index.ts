@@ -1,5 +1,13 @@
 // What `holdfast/define` offers to authors of agents.
-export { defineAgent, type Agent, type AgentOptions, type ModelChoice } from "./agent.ts";
+export {
+  defineAgent,
+  type Agent,
+  type AgentOptions,
+  type InputOf,
+  type ModelChoice,
+  type OutputOf,
+} from "./agent.ts";
+export type { Environment, Services } from "./environment.ts";
 export {
   defineTool,
   type Tool,

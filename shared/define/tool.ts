@@ -7,7 +7,8 @@ import { EffectSchema, type Effect } from "../wire/records.ts";
 import { decodeWith, type Decoded } from "./decoded.ts";
 import { durationMillis, DurationSchema, type Duration } from "./duration.ts";
 import { jsonSchemaOf } from "./json-schema.ts";
-import { validateDefinition } from "./validate-definition.ts";
+import type { Environment, Services } from "./environment.ts";
+import { refuseUnknownFields, validateDefinition } from "./validate-definition.ts";
 
 /** Writes one structured log line with the call's identities. `message` and `fields` are the author's: keep secrets out of them. */
 export interface ToolLog {
@@ -24,7 +25,9 @@ export interface ToolCallFacts {
   readonly turn: number;
   readonly toolCallId: string;
   /** The Worker's bindings and variables. */
-  readonly env: Readonly<Record<string, unknown>>;
+  readonly env: Environment;
+  /** What `holdfast({ services })` made for this object. */
+  readonly services: Services;
 }
 
 /** What a handler sees. */
@@ -81,6 +84,18 @@ export interface Tool {
   decodeOutput(output: unknown): Decoded<unknown>;
 }
 
+const FIELDS = [
+  "name",
+  "revision",
+  "description",
+  "input",
+  "output",
+  "effect",
+  "timeout",
+  "needsApproval",
+  "execute",
+] as const satisfies readonly (keyof ToolOptions<z.ZodType, z.ZodType>)[];
+
 const HeadSchema = z.object({
   name: z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, {
     message: "a letter, then up to 63 letters, digits, _ or -: what every provider accepts",
@@ -96,6 +111,7 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType = z
   options: ToolOptions<Input, Output>,
 ): Tool {
   const what = `tool ${JSON.stringify(options.name)}`;
+  refuseUnknownFields(what, options, FIELDS);
   const head = validateDefinition(what, HeadSchema, options);
   const { needsApproval, execute } = options;
   return Object.freeze({

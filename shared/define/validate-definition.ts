@@ -15,3 +15,13 @@ export function validateDefinition<Schema extends z.ZodType>(
   );
   throw new HoldfastError("InvalidDefinition", `${what}: ${faults.join("; ")}`);
 }
+
+/** A field that nobody reads is a mistake, mostly of spelling. Throws `InvalidDefinition` that names it and the fields there are. */
+export function refuseUnknownFields(what: string, options: object, known: readonly string[]): void {
+  const unknown = Object.keys(options).filter((field) => !known.includes(field));
+  if (unknown.length === 0) return;
+  throw new HoldfastError(
+    "InvalidDefinition",
+    `${what}: ${unknown.join(", ")}: no such field; the fields are ${known.join(", ")}`,
+  );
+}

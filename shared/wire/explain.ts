@@ -1,18 +1,17 @@
 // Why a thread is in its state and what would move it, in words and as data (OBS-04).
 import { z } from "zod";
+import { JsonSchema } from "../canonical-json.ts";
 import { OperationSchema } from "./operations.ts";
 import { SubmissionStateSchema, WaitSchema } from "./submission.ts";
+import { ThreadStateSchema } from "./thread.ts";
 import { UsageSchema } from "./usage.ts";
-
-export const ThreadStateSchema = z.enum(["idle", "running", "waiting"]);
-export type ThreadState = z.infer<typeof ThreadStateSchema>;
 
 export const InFlightCallSchema = z.object({
   operationId: z.string(),
   toolName: z.string(),
   since: z.iso.datetime(),
   /** The last value the handler passed to `progress`, bounded; provisional and never stored. */
-  progress: z.json().optional(),
+  progress: JsonSchema.optional(),
 });
 export type InFlightCall = z.infer<typeof InFlightCallSchema>;
 
@@ -30,25 +29,27 @@ export const ExplainedSubmissionSchema = z.object({
 });
 export type ExplainedSubmission = z.infer<typeof ExplainedSubmissionSchema>;
 
-export const ExplanationSchema = z.object({
-  threadId: z.string(),
-  state: ThreadStateSchema,
-  summary: z.string(),
-  queueDepth: z.int(),
-  tail: z.int(),
-  activeRun: z
-    .object({
-      submissionId: z.string(),
-      runId: z.string(),
-      turn: z.int(),
-      attempt: z.int(),
-      deadlineAt: z.iso.datetime(),
-      usage: UsageSchema,
-      inFlight: z.array(InFlightCallSchema),
-    })
-    .optional(),
-  submissions: z.array(ExplainedSubmissionSchema),
-  operations: z.array(OperationSchema),
-  alarm: z.object({ reason: z.string(), dueAt: z.iso.datetime().nullable() }),
-});
+export const ExplanationSchema = z
+  .object({
+    threadId: z.string(),
+    state: ThreadStateSchema,
+    summary: z.string(),
+    queueDepth: z.int(),
+    tail: z.int(),
+    activeRun: z
+      .object({
+        submissionId: z.string(),
+        runId: z.string(),
+        turn: z.int(),
+        attempt: z.int(),
+        deadlineAt: z.iso.datetime(),
+        usage: UsageSchema,
+        inFlight: z.array(InFlightCallSchema),
+      })
+      .optional(),
+    submissions: z.array(ExplainedSubmissionSchema),
+    operations: z.array(OperationSchema),
+    alarm: z.object({ reason: z.string(), dueAt: z.iso.datetime().nullable() }),
+  })
+  .meta({ id: "Explanation" });
 export type Explanation = z.infer<typeof ExplanationSchema>;

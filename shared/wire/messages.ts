@@ -1,8 +1,9 @@
 // The part of the model interface's message format (LanguageModelV4, @ai-sdk/provider) that records hold, mirrored in zod. A type
 // test ties the two, so that what is stored goes back to a model without conversion.
 import { z } from "zod";
+import { JsonSchema } from "../canonical-json.ts";
 
-const ProviderOptionsSchema = z.record(z.string(), z.record(z.string(), z.json()));
+const ProviderOptionsSchema = z.record(z.string(), z.record(z.string(), JsonSchema));
 
 export const TextPartSchema = z.object({
   type: z.literal("text"),
@@ -21,7 +22,7 @@ export const ToolCallPartSchema = z.object({
   type: z.literal("tool-call"),
   toolCallId: z.string(),
   toolName: z.string(),
-  input: z.json(),
+  input: JsonSchema,
   providerOptions: ProviderOptionsSchema.optional(),
 });
 export type ToolCallPart = z.infer<typeof ToolCallPartSchema>;
@@ -35,9 +36,9 @@ export type AssistantPart = z.infer<typeof AssistantPartSchema>;
 
 export const ToolOutputSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("text"), value: z.string() }),
-  z.object({ type: z.literal("json"), value: z.json() }),
+  z.object({ type: z.literal("json"), value: JsonSchema }),
   z.object({ type: z.literal("error-text"), value: z.string() }),
-  z.object({ type: z.literal("error-json"), value: z.json() }),
+  z.object({ type: z.literal("error-json"), value: JsonSchema }),
   z.object({ type: z.literal("execution-denied"), reason: z.string().optional() }),
 ]);
 export type ToolOutput = z.infer<typeof ToolOutputSchema>;

@@ -3,10 +3,12 @@ import { z } from "zod";
 import { MAX_PAGE_RECORDS, MAX_WAIT_MILLIS } from "../limits.ts";
 import { RECORD_TYPES, ThreadRecordSchema, type RecordType } from "./records.ts";
 
-export const RecordTypeSchema = z.custom<RecordType>(
-  (value) => typeof value === "string" && RECORD_TYPES.some((type) => type === value),
-  { message: "not a record type" },
-);
+export const RecordTypeSchema = z
+  .custom<RecordType>(
+    (value) => typeof value === "string" && RECORD_TYPES.some((type) => type === value),
+    { message: "not a record type" },
+  )
+  .meta({ id: "RecordType", type: "string", enum: RECORD_TYPES });
 
 export const ReadPageRequestSchema = z.strictObject({
   /** Only records past this sequence. */
@@ -17,11 +19,13 @@ export const ReadPageRequestSchema = z.strictObject({
 export type ReadPageRequest = z.infer<typeof ReadPageRequestSchema>;
 
 /** `next` is the cursor for the following page: the last sequence that this page looked at. `tail` is the log's last sequence. */
-export const RecordPageSchema = z.object({
-  records: z.array(ThreadRecordSchema),
-  next: z.int().nonnegative(),
-  tail: z.int().nonnegative(),
-});
+export const RecordPageSchema = z
+  .object({
+    records: z.array(ThreadRecordSchema),
+    next: z.int().nonnegative(),
+    tail: z.int().nonnegative(),
+  })
+  .meta({ id: "RecordPage" });
 export type RecordPage = z.infer<typeof RecordPageSchema>;
 
 export const TimeoutMillisSchema = z.int().min(0).max(MAX_WAIT_MILLIS);

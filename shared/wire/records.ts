@@ -1,6 +1,7 @@
 // Canonical records: the facts of a thread's log. One zod schema per type is the source of what is stored, sent and documented. A
 // record is never changed; a new fact is a new record.
 import { z } from "zod";
+import { JsonSchema } from "../canonical-json.ts";
 import { DefinitionDigestsSchema, ModelIdentitySchema } from "./agent.ts";
 import {
   AssistantPartSchema,
@@ -57,7 +58,7 @@ export const ThreadCreatedSchema = EnvelopeSchema.extend({
 /** The input in its decoded, canonical form; its `createdAt` starts the run's clock. */
 export const InputRecordedSchema = OfRunSchema.extend({
   type: z.literal("InputRecorded"),
-  payload: z.object({ kind: z.literal("user"), input: z.json() }),
+  payload: z.object({ kind: z.literal("user"), input: JsonSchema }),
 });
 
 /** What every attempt of the run sees alike: instructions and prompt are evaluated once (CTX-04). */
@@ -167,7 +168,10 @@ export const OperationDecidedSchema = OfTurnSchema.extend({
     /** 0 for an approval; else the dispatch whose unknown outcome this decides. */
     dispatch: z.int().nonnegative(),
     decisionDigest: z.string(),
+    /** Of the arguments that the person was shown. */
     argumentsDigest: z.string(),
+    /** Of `edit`: what the call runs with instead. The response keeps what the model asked for. */
+    arguments: JsonSchema.optional(),
     author: z.string(),
     reason: z.string(),
   }),
@@ -192,7 +196,7 @@ export const RepairAnnotatedSchema = OfSubmissionSchema.extend({
       action: z.literal("annotate"),
       operationId: z.string(),
       decision: DecisionKindSchema,
-      result: z.json().optional(),
+      result: JsonSchema.optional(),
       author: z.string(),
       reason: z.string(),
     }),
@@ -204,22 +208,24 @@ export const SubmissionSettledSchema = OfRunSchema.extend({
   payload: SettlementPayloadSchema,
 });
 
-export const ThreadRecordSchema = z.discriminatedUnion("type", [
-  ThreadCreatedSchema,
-  InputRecordedSchema,
-  RunStartedSchema,
-  ModelRespondedSchema,
-  ModelCallFailedSchema,
-  ModelInterruptedSchema,
-  ToolsPreparedSchema,
-  ToolSettledSchema,
-  ToolUnknownSchema,
-  ApprovalRequestedSchema,
-  OperationDecidedSchema,
-  AbortRequestedSchema,
-  RepairAnnotatedSchema,
-  SubmissionSettledSchema,
-]);
+export const ThreadRecordSchema = z
+  .discriminatedUnion("type", [
+    ThreadCreatedSchema,
+    InputRecordedSchema,
+    RunStartedSchema,
+    ModelRespondedSchema,
+    ModelCallFailedSchema,
+    ModelInterruptedSchema,
+    ToolsPreparedSchema,
+    ToolSettledSchema,
+    ToolUnknownSchema,
+    ApprovalRequestedSchema,
+    OperationDecidedSchema,
+    AbortRequestedSchema,
+    RepairAnnotatedSchema,
+    SubmissionSettledSchema,
+  ])
+  .meta({ id: "ThreadRecord" });
 export type ThreadRecord = z.infer<typeof ThreadRecordSchema>;
 export type RecordType = ThreadRecord["type"];
 export type RecordOf<Type extends RecordType> = Extract<ThreadRecord, { type: Type }>;

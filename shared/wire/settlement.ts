@@ -1,5 +1,6 @@
 // The one terminal outcome of a submission (RUN-11 to RUN-13).
 import { z } from "zod";
+import { JsonSchema } from "../canonical-json.ts";
 import { ExhaustedSchema, PolicyLimitSchema } from "./policy.ts";
 import { UsageSchema } from "./usage.ts";
 
@@ -22,7 +23,7 @@ export type Failure = z.infer<typeof FailureSchema>;
 /** The payload of `SubmissionSettled`. */
 export const SettlementPayloadSchema = z.object({
   outcome: OutcomeSchema,
-  output: z.json().optional(),
+  output: JsonSchema.optional(),
   failure: FailureSchema.optional(),
   limit: PolicyLimitSchema.optional(),
   finishReason: z.enum(["stop", "budget-exhausted"]).optional(),
@@ -37,9 +38,11 @@ export type SettlementPayload = z.infer<typeof SettlementPayloadSchema>;
 export const SettlementSchema = SettlementPayloadSchema.extend({
   settledAt: z.iso.datetime(),
   sequence: z.int().positive(),
-});
+}).meta({ id: "Settlement" });
 export type Settlement = z.infer<typeof SettlementSchema>;
 
 /** A settlement without its output: what `awaitSettlement` tells. */
-export const SettlementMetadataSchema = SettlementSchema.omit({ output: true });
+export const SettlementMetadataSchema = SettlementSchema.omit({ output: true }).meta({
+  id: "SettlementMetadata",
+});
 export type SettlementMetadata = z.infer<typeof SettlementMetadataSchema>;

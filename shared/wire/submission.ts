@@ -1,27 +1,31 @@
 // Submitting, reading and aborting work: requests and answers.
 import { z } from "zod";
-import { JsonValueSchema } from "../canonical-json.ts";
+import { JsonSchema } from "../canonical-json.ts";
 import { PrintableIdSchema } from "../ids.ts";
-import { MAX_REASON_CHARACTERS } from "../limits.ts";
+import { MAX_PAGE_SUBMISSIONS, MAX_REASON_CHARACTERS } from "../limits.ts";
 import { ExpectedDefinitionsSchema } from "./agent.ts";
-import { SettlementSchema } from "./settlement.ts";
+import { OutcomeSchema, SettlementSchema } from "./settlement.ts";
 import { UsageSchema } from "./usage.ts";
 
 /** The body of a submission as sent. `input` is checked by the agent's own schema. */
-export const SubmitRequestSchema = z.strictObject({
-  agent: PrintableIdSchema,
-  input: JsonValueSchema,
-  expectDefinitions: ExpectedDefinitionsSchema.optional(),
-});
+export const SubmitRequestSchema = z
+  .strictObject({
+    agent: PrintableIdSchema,
+    input: JsonSchema,
+    expectDefinitions: ExpectedDefinitionsSchema.optional(),
+  })
+  .meta({ id: "SubmitRequest" });
 export type SubmitRequest = z.infer<typeof SubmitRequestSchema>;
 
-export const ReceiptSchema = z.object({
-  threadId: z.string(),
-  submissionId: z.string(),
-  queueSequence: z.int().positive(),
-  agentId: z.string(),
-  acceptedAt: z.iso.datetime(),
-});
+export const ReceiptSchema = z
+  .object({
+    threadId: z.string(),
+    submissionId: z.string(),
+    queueSequence: z.int().positive(),
+    agentId: z.string(),
+    acceptedAt: z.iso.datetime(),
+  })
+  .meta({ id: "Receipt" });
 export type Receipt = z.infer<typeof ReceiptSchema>;
 
 /** Why owed work does not run. `deadline` null says that nothing but a decision moves it. */
@@ -34,14 +38,16 @@ export const WaitReasonSchema = z.enum([
 ]);
 export type WaitReason = z.infer<typeof WaitReasonSchema>;
 
-export const WaitSchema = z.object({
-  reason: WaitReasonSchema,
-  since: z.iso.datetime(),
-  deadline: z.iso.datetime().nullable(),
-  operationIds: z.array(z.string()).optional(),
-  /** Of `attempts-exhausted`: how many ended without a new record. */
-  attempts: z.int().optional(),
-});
+export const WaitSchema = z
+  .object({
+    reason: WaitReasonSchema,
+    since: z.iso.datetime(),
+    deadline: z.iso.datetime().nullable(),
+    operationIds: z.array(z.string()).optional(),
+    /** Of `attempts-exhausted`: how many ended without a new record. */
+    attempts: z.int().optional(),
+  })
+  .meta({ id: "Wait" });
 export type Wait = z.infer<typeof WaitSchema>;
 
 export const SubmissionStateSchema = z.enum(["queued", "running", "waiting", "settled"]);
@@ -53,35 +59,73 @@ export const SubmissionViewSchema = ReceiptSchema.extend({
   wait: WaitSchema.optional(),
   settlement: SettlementSchema.optional(),
   usage: UsageSchema,
-});
+}).meta({ id: "Submission" });
 export type SubmissionView = z.infer<typeof SubmissionViewSchema>;
 
-/** `submission` is there when the caller asked to wait: as it was once it settled, or when the wait ended. */
-export const SubmitResultSchema = z.object({
-  receipt: ReceiptSchema,
-  replayed: z.boolean(),
-  submission: SubmissionViewSchema.optional(),
+/** A settlement that is still owed, as its route answers it. */
+export const OwedSettlementSchema = z
+  .object({ state: SubmissionStateSchema, wait: WaitSchema.optional() })
+  .meta({ id: "OwedSettlement" });
+
+export const ListSubmissionsRequestSchema = z.strictObject({
+  /** Only submissions past this queue sequence. */
+  after: z.int().nonnegative().default(0),
+  limit: z.int().min(1).max(MAX_PAGE_SUBMISSIONS).default(50),
+  state: SubmissionStateSchema.optional(),
 });
+export type ListSubmissionsRequest = z.infer<typeof ListSubmissionsRequestSchema>;
+
+export const SubmissionSummarySchema = ReceiptSchema.extend({
+  runId: z.string(),
+  state: SubmissionStateSchema,
+  wait: WaitSchema.optional(),
+  outcome: OutcomeSchema.optional(),
+}).meta({ id: "SubmissionSummary" });
+export type SubmissionSummary = z.infer<typeof SubmissionSummarySchema>;
+
+/** By queue sequence. `next` is the cursor of the following page, null after the last. */
+export const SubmissionListSchema = z
+  .object({
+    submissions: z.array(SubmissionSummarySchema),
+    next: z.int().positive().nullable(),
+  })
+  .meta({ id: "SubmissionList" });
+export type SubmissionList = z.infer<typeof SubmissionListSchema>;
+
+/** `submission` is there when the caller asked to wait: as it was once it settled, or when the wait ended. */
+export const SubmitResultSchema = z
+  .object({
+    receipt: ReceiptSchema,
+    replayed: z.boolean(),
+    submission: SubmissionViewSchema.optional(),
+  })
+  .meta({ id: "SubmitResult" });
 export type SubmitResult = z.infer<typeof SubmitResultSchema>;
 
-export const AbortRequestSchema = z.strictObject({
-  reason: z.string().max(MAX_REASON_CHARACTERS).optional(),
-});
+export const AbortRequestSchema = z
+  .strictObject({ reason: z.string().max(MAX_REASON_CHARACTERS).optional() })
+  .meta({ id: "AbortRequest" });
 export type AbortRequest = z.infer<typeof AbortRequestSchema>;
 
 /** The real effect of an abort. `settlement` is there whenever the submission is settled by the time of the answer. */
-export const AbortResultSchema = z.object({
-  effect: z.enum(["dequeued", "signalled", "already-settled"]),
-  settlement: SettlementSchema.optional(),
-});
+export const AbortResultSchema = z
+  .object({
+    effect: z.enum(["dequeued", "signalled", "already-settled"]),
+    settlement: SettlementSchema.optional(),
+  })
+  .meta({ id: "AbortResult" });
 export type AbortResult = z.infer<typeof AbortResultSchema>;
 
-export const RetryRequestSchema = z.strictObject({
-  action: z.literal("retry"),
-  target: z.string().min(1).max(256),
-  reason: z.string().min(1).max(MAX_REASON_CHARACTERS),
-});
-export type RetryRequest = z.infer<typeof RetryRequestSchema>;
+export const RepairRequestSchema = z
+  .strictObject({
+    action: z.literal("retry"),
+    target: z.string().min(1).max(256),
+    reason: z.string().min(1).max(MAX_REASON_CHARACTERS),
+  })
+  .meta({ id: "RepairRequest" });
+export type RepairRequest = z.infer<typeof RepairRequestSchema>;
 
-export const RetryResultSchema = z.object({ effect: z.enum(["resumed", "not-parked"]) });
-export type RetryResult = z.infer<typeof RetryResultSchema>;
+export const RepairResultSchema = z
+  .object({ effect: z.enum(["resumed", "not-parked"]) })
+  .meta({ id: "RepairResult" });
+export type RepairResult = z.infer<typeof RepairResultSchema>;

@@ -20,8 +20,10 @@ export const UsageSchema = TokenUsageSchema.extend({
   failedModelCalls: CountSchema,
   /** Model calls that were open when their attempt was lost: paid for, perhaps, and repeated (REC-03). */
   interruptedModelCalls: CountSchema,
-});
+}).meta({ id: "Usage" });
 export type Usage = z.infer<typeof UsageSchema>;
+
+export const USAGE_FIELDS = Object.keys(UsageSchema.shape);
 
 export const NO_TOKENS: TokenUsage = {
   inputTokens: 0,
@@ -47,3 +49,25 @@ export function addTokens(left: TokenUsage, right: TokenUsage): TokenUsage {
     cacheWriteInputTokens: left.cacheWriteInputTokens + right.cacheWriteInputTokens,
   };
 }
+
+/** The sum of two accounts. */
+export function addUsage(left: Usage, right: Usage): Usage {
+  return {
+    ...addTokens(left, right),
+    turns: left.turns + right.turns,
+    toolCalls: left.toolCalls + right.toolCalls,
+    failedModelCalls: left.failedModelCalls + right.failedModelCalls,
+    interruptedModelCalls: left.interruptedModelCalls + right.interruptedModelCalls,
+  };
+}
+
+/** What a thread spent: settled and owed work together, and what of it is still open. */
+export const ThreadUsageSchema = z
+  .object({
+    threadId: z.string(),
+    usage: UsageSchema,
+    settled: CountSchema,
+    owed: z.array(z.object({ submissionId: z.string(), usage: UsageSchema })),
+  })
+  .meta({ id: "ThreadUsage" });
+export type ThreadUsage = z.infer<typeof ThreadUsageSchema>;

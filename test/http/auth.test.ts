@@ -5,18 +5,22 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { ThreadClient, type ThreadNamespace } from "../../durable-objects/clients/thread-client.ts";
 import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
+import {
+  API_OPERATIONS,
+  isGranted,
+  PermissionSchema,
+  type Caller,
+  type Permission,
+} from "../../shared/wire/access.ts";
 import { SubmitResultSchema } from "../../shared/wire/submission.ts";
 import { createApp } from "../../worker/app.ts";
-import {
-  hasPermission,
-  OPERATION_PERMISSIONS,
-  PermissionSchema,
-  type Permission,
-} from "../../worker/auth/permissions.ts";
-import { verifyKey, type Principal } from "../../worker/auth/verify-key.ts";
+import { verifyKey } from "../../worker/auth/verify-key.ts";
+import { prepareDeployment } from "../../worker/deployment-options.ts";
 import { parseEnv, type ApiKey } from "../../worker/env.ts";
 import { ThreadOperations } from "../../worker/operations/thread-operations.ts";
-import { ThreadDriver } from "../support/thread-driver.ts";
+import { plainAgent } from "../support/test-agents.ts";
+import { TESTER, ThreadDriver } from "../support/thread-driver.ts";
+import { world } from "../support/world.ts";
 import {
   command,
   expectEmptyFile,
@@ -48,10 +52,12 @@ function keyOf(permissions: readonly Permission[], changes: Partial<ApiKey> = {}
   };
 }
 
+const app = createApp(prepareDeployment({ agents: [plainAgent] }, world.ports));
+
 /** The app with other keys than the Worker under test has, over the same objects. */
 async function sendTo(keys: readonly ApiKey[], request: Request): Promise<Answer> {
   const bindings = { ...env, HOLDFAST_API_KEYS: JSON.stringify(keys) };
-  return readAnswer(await createApp().fetch(request, bindings, createExecutionContext()));
+  return readAnswer(await app.fetch(request, bindings, createExecutionContext()));
 }
 
 /** A right request of the route, with the tests' own key. */
@@ -130,12 +136,15 @@ describe("credentials", () => {
       keyOf(["admin"], { id: "one", sha256: sha256("one"), principal: "ann" }),
       keyOf(["threads:read"], { id: "two", sha256: sha256("two"), principal: "bob" }),
     ];
-    expect(verifyKey(keys, "Bearer two", "holdfast.example")).toEqual({
+    expect(verifyKey(keys, "two", "holdfast.example")).toEqual({
       kind: "verified",
-      principal: { keyId: "two", tenant: "dev", principal: "bob", permissions: ["threads:read"] },
+      credential: {
+        id: "two",
+        caller: { tenant: "dev", principal: "bob", permissions: ["threads:read"] },
+      },
     });
     for (const wrong of ["three", sha256("one"), "one ", "On\u0435", ""]) {
-      expect(verifyKey(keys, `Bearer ${wrong}`, "holdfast.example").kind).toBe("refused");
+      expect(verifyKey(keys, wrong, "holdfast.example").kind).toBe("refused");
     }
   });
 });
@@ -187,14 +196,12 @@ describe("permissions", () => {
   });
 
   it("asks for threads:operate where a decision is about an unknown outcome", async () => {
-    const principal: Principal = {
-      keyId: "k",
-      tenant: "dev",
-      principal: "tester",
+    const caller: Caller = {
+      ...TESTER,
       permissions: ["threads:approve", "threads:write", "threads:read"],
     };
     const thread = new ThreadDriver("auth-decide");
-    const operations = new ThreadOperations(parseEnv(env), principal);
+    const operations = new ThreadOperations(parseEnv(env), caller);
     for (const decision of [
       "completed",
       "failed",
@@ -208,7 +215,10 @@ describe("permissions", () => {
         reason: "guess",
         ...(decision === "completed" ? { result: 1 } : {}),
       };
-      const refusal = operations.decideOperations(thread.threadId, { decisions: [made] });
+      const refusal = operations.call("decideOperations", {
+        threadId: thread.threadId,
+        request: { decisions: [made] },
+      });
       await expect(refusal).rejects.toThrow(HoldfastError);
       await expect(refusal).rejects.toMatchObject({
         code: "PermissionMissing",
@@ -218,14 +228,13 @@ describe("permissions", () => {
     await expectEmptyFile(thread);
   });
 
-  it("grants an operation its own permission and admin, and no other", () => {
-    for (const [operation, needed] of Object.entries(OPERATION_PERMISSIONS)) {
-      const known = z.custom<keyof typeof OPERATION_PERMISSIONS>().parse(operation);
+  it("[SEC-05] grants an operation its own permission and admin, and no other", () => {
+    for (const needed of Object.values(API_OPERATIONS)) {
       for (const permission of PermissionSchema.options) {
-        const isGranted = permission === needed || permission === "admin";
-        expect(hasPermission([permission], known)).toBe(isGranted);
+        const expected = needed === null || permission === needed || permission === "admin";
+        expect(isGranted([permission], needed)).toBe(expected);
       }
-      expect(hasPermission([], known)).toBe(false);
+      expect(isGranted([], needed)).toBe(needed === null);
     }
   });
 
@@ -264,22 +273,28 @@ describe("tenants", () => {
     await thread.settlement(mine.submissionId);
     await thread.quiet();
     const before = await thread.dump();
-    const caller = { tenant: "other", principal: "tester" };
-    const theirs = new ThreadClient(namespace, caller, thread.threadId);
+    const theirs = new ThreadClient(namespace, { ...TESTER, tenant: "other" });
+    const { threadId } = thread;
+    const { submissionId } = mine;
     const notFound = { code: "ThreadNotFound" };
-    await expect(theirs.explain()).rejects.toMatchObject(notFound);
-    await expect(theirs.readPage({ after: 0, limit: 100 })).rejects.toMatchObject(notFound);
-    await expect(theirs.getSubmission(mine.submissionId, 0)).rejects.toMatchObject(notFound);
-    await expect(theirs.abort(mine.submissionId, {})).rejects.toMatchObject(notFound);
-    const { receipt, replayed } = await theirs.submit("k", command([{ text: "theirs" }]), 0);
+    await expect(theirs.call("explain", { threadId })).rejects.toMatchObject(notFound);
+    await expect(theirs.call("readPage", { threadId })).rejects.toMatchObject(notFound);
+    await expect(theirs.call("getSubmission", { threadId, submissionId })).rejects.toMatchObject(
+      notFound,
+    );
+    await expect(theirs.call("abort", { threadId, submissionId })).rejects.toMatchObject(notFound);
+    const { receipt, replayed } = await theirs.call("submit", {
+      threadId,
+      idempotencyKey: "k",
+      request: command([{ text: "theirs" }]),
+    });
     expect(replayed).toBe(false);
-    expect(receipt.submissionId).not.toBe(mine.submissionId);
-    await expect(theirs.getSubmission(mine.submissionId, 0)).rejects.toMatchObject({
+    expect(receipt.submissionId).not.toBe(submissionId);
+    await expect(theirs.call("getSubmission", { threadId, submissionId })).rejects.toMatchObject({
       code: "SubmissionNotFound",
     });
-    expect(await theirs.awaitSettlementRecord(receipt.submissionId, 10_000)).toMatchObject({
-      output: "theirs",
-    });
+    const settled = { threadId, submissionId: receipt.submissionId, timeoutMillis: 10_000 };
+    expect(await theirs.call("awaitSettlementRecord", settled)).toMatchObject({ output: "theirs" });
     expect(await thread.dump()).toEqual(before);
   });
 
@@ -320,8 +335,8 @@ describe("tenants", () => {
       },
     };
     for (const [tenant = "", threadId = ""] of [one, two]) {
-      const client = new ThreadClient(spy, { tenant, principal: "tester" }, threadId);
-      await expect(client.explain()).rejects.toThrow(HoldfastError);
+      const client = new ThreadClient(spy, { ...TESTER, tenant });
+      await expect(client.call("explain", { threadId })).rejects.toThrow(HoldfastError);
     }
     expect(new Set(names).size).toBe(2);
   });
@@ -356,9 +371,7 @@ describe("secrets", () => {
   it("[UX-04] tell nothing where the deployment is misconfigured: the answer has no value of a variable", async () => {
     const bindings = { ...env, HOLDFAST_API_KEYS: '[{"sha256":"hunter2-hunter2"}]' };
     const request = new Request("http://127.0.0.1/v1/threads/x/explain");
-    const answer = await readAnswer(
-      await createApp().fetch(request, bindings, createExecutionContext()),
-    );
+    const answer = await readAnswer(await app.fetch(request, bindings, createExecutionContext()));
     expect(answer.status).toBe(503);
     expect(expectProblem(answer)).toMatchObject({ code: "Unavailable" });
     expect(answer.text).toContain("HOLDFAST_API_KEYS");

@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { JsonValue } from "../../shared/canonical-json.ts";
 import { must } from "../../shared/assert.ts";
-import { ThreadDriver, type Dump } from "../support/thread-driver.ts";
+import { TESTER, ThreadDriver, type Dump } from "../support/thread-driver.ts";
 import {
   AUTHORIZATION,
   command,
@@ -359,7 +359,7 @@ describe("RPC of the object", () => {
       const more: JsonValue = JSON.parse(`${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`);
       const result = await thread.stub.submit({
         threadId: thread.threadId,
-        principal: "tester",
+        caller: TESTER,
         idempotencyKey: "k",
         request: { agent: "plain", input: { plan: [{ text: "ok" }], more } },
       });

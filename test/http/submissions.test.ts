@@ -15,7 +15,7 @@ import {
 } from "../../shared/wire/submission.ts";
 import { expectSound } from "../support/expect-sound.ts";
 import { resetOptions, testOptions } from "../support/test-options.ts";
-import { ThreadDriver } from "../support/thread-driver.ts";
+import { TESTER, ThreadDriver } from "../support/thread-driver.ts";
 import {
   command,
   expectProblem,
@@ -161,12 +161,12 @@ describe("POST /v1/threads/{thread}/submissions", () => {
     const thread = new ThreadDriver("http-scope");
     const body = command([{ text: "ok" }]);
     const mine = receiptOf(await submit(thread.threadId, "shared", body));
-    const other = new ThreadClient(
-      namespace,
-      { tenant: "dev", principal: "someone-else" },
-      thread.threadId,
-    );
-    const theirs = await other.submit("shared", body, 0);
+    const other = new ThreadClient(namespace, { ...TESTER, principal: "someone-else" });
+    const theirs = await other.call("submit", {
+      threadId: thread.threadId,
+      idempotencyKey: "shared",
+      request: body,
+    });
     expect(theirs.replayed).toBe(false);
     expect(theirs.receipt.submissionId).not.toBe(mine.submissionId);
     expect(receiptOf(await submit(thread.threadId, "shared", body))).toEqual(mine);

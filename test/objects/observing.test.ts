@@ -1,14 +1,14 @@
 // Reading a thread and waiting for it to grow.
 import { describe, expect, it } from "vitest";
 import { unwrap } from "../../shared/wire/rpc.ts";
-import { ThreadDriver } from "../support/thread-driver.ts";
+import { TESTER, ThreadDriver } from "../support/thread-driver.ts";
 
 describe("pages", () => {
   it("[OBS-01] are contiguous from any cursor, and end at the tail", async () => {
     const thread = new ThreadDriver("pages");
     await thread.run([{ calls: [{ tool: "look" }, { tool: "act" }] }, { text: "ok" }]);
     const all = await thread.records();
-    const address = { threadId: thread.threadId, principal: "tester" };
+    const address = { threadId: thread.threadId, caller: TESTER };
     for (let after = 0; after <= all.length; after += 1) {
       const page = unwrap(await thread.stub.readPage({ ...address, page: { after, limit: 3 } }));
       expect(page.records).toEqual(all.slice(after, after + 3));
@@ -27,7 +27,7 @@ describe("pages", () => {
 describe("waits", () => {
   it("[OBS-01] wake when a record past the cursor commits, and at once when one is there", async () => {
     const thread = new ThreadDriver("waits");
-    const address = { threadId: thread.threadId, principal: "tester" };
+    const address = { threadId: thread.threadId, caller: TESTER };
     await thread.run([{ text: "first" }]);
     const { tail } = unwrap(
       await thread.stub.awaitProgress({ ...address, after: 0, timeoutMillis: 60_000 }),
@@ -40,7 +40,7 @@ describe("waits", () => {
 
   it("[OBS-01] free their place when the caller cancels, and after their timeout", async () => {
     const thread = new ThreadDriver("waits");
-    const address = { threadId: thread.threadId, principal: "tester" };
+    const address = { threadId: thread.threadId, caller: TESTER };
     await thread.run([{ text: "ok" }]);
     const parked = thread.stub.awaitProgress({
       ...address,
@@ -61,7 +61,7 @@ describe("waits", () => {
 
   it("[OBS-02] for a settlement give the outcome without the output, or the terminal record with it", async () => {
     const thread = new ThreadDriver("waits");
-    const address = { threadId: thread.threadId, principal: "tester" };
+    const address = { threadId: thread.threadId, caller: TESTER };
     const gate = `${thread.threadId}-model`;
     const { receipt } = await thread.submit([{ text: "the answer", gate }]);
     const { submissionId } = receipt;

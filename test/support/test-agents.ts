@@ -34,7 +34,9 @@ async function behave(
   { idempotencyKey, signal, progress, log, env }: ToolContext,
 ): Promise<{ value: string }> {
   // A call to the world leaves the object, and so waits until the object's writes are on the disk, as every real tool's does.
-  await ServiceSchema.parse(env["OUTSIDE"]).getByName("outside").execute(idempotencyKey);
+  await ServiceSchema.parse(Reflect.get(env, "OUTSIDE"))
+    .getByName("outside")
+    .execute(idempotencyKey);
   switch (input.behave) {
     case "answer":
       return { value: input.value };

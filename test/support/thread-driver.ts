@@ -9,6 +9,7 @@ import {
 } from "cloudflare:test";
 import { canonicalJson, type JsonValue } from "../../shared/canonical-json.ts";
 import { unwrap } from "../../shared/wire/rpc.ts";
+import type { Caller } from "../../shared/wire/access.ts";
 import type { ExpectedDefinitions } from "../../shared/wire/agent.ts";
 import type { Explanation } from "../../shared/wire/explain.ts";
 import type { Decision, Operation } from "../../shared/wire/operations.ts";
@@ -26,6 +27,9 @@ import { world } from "./world.ts";
 const namespace = z.custom<ThreadNamespace>().parse(env.THREADS);
 const objects = z.custom<DurableObjectNamespace>().parse(env.THREADS);
 let threads = 0;
+
+/** Who calls, unless a test says otherwise: the principal of the tests' key. */
+export const TESTER: Caller = { tenant: "dev", principal: "tester", permissions: ["admin"] };
 
 function toJson(value: unknown): JsonValue {
   const copy: JsonValue = JSON.parse(JSON.stringify(value));
@@ -79,7 +83,7 @@ export class ThreadDriver {
   }
 
   get #address() {
-    return { threadId: this.threadId, principal: "tester" };
+    return { threadId: this.threadId, caller: TESTER };
   }
 
   /** A fresh stub: one from before a crash stays broken. */
@@ -103,7 +107,7 @@ export class ThreadDriver {
     return unwrap(
       await this.stub.submit({
         ...this.#address,
-        principal: options.principal ?? "tester",
+        caller: { ...TESTER, principal: options.principal ?? "tester" },
         idempotencyKey: options.key ?? `key-${(this.#keys += 1)}`,
         request: { ...request, input: toJson(request.input) },
       }),
@@ -197,7 +201,7 @@ export class ThreadDriver {
 
   async retry(target: string): Promise<"resumed" | "not-parked"> {
     const request = { action: "retry" as const, target, reason: "as tested" };
-    return unwrap(await this.stub.retry({ ...this.#address, request })).effect;
+    return unwrap(await this.stub.repair({ ...this.#address, request })).effect;
   }
 
   async explain(): Promise<Explanation> {

@@ -2,6 +2,15 @@
 import { z } from "zod";
 import { defineAgent, defineTool } from "../../shared/define/index.ts";
 
+declare global {
+  namespace Cloudflare {
+    interface Env {
+      /** Where restarts are asked for. */
+      readonly OPS_SERVICE_URL?: string;
+    }
+  }
+}
+
 const ServiceSchema = z.enum(["api", "billing", "search"]);
 
 const LOG_LINES: Record<z.infer<typeof ServiceSchema>, string[]> = {
@@ -32,8 +41,8 @@ const restartService = defineTool({
   needsApproval: true,
   timeout: "2 minutes",
   execute: async ({ service }, { signal, idempotencyKey, env }) => {
-    const base = env["OPS_SERVICE_URL"];
-    if (typeof base !== "string") {
+    const base = env.OPS_SERVICE_URL;
+    if (base === undefined) {
       throw new Error("OPS_SERVICE_URL is not set: set it in .dev.vars to the service's address");
     }
     const response = await fetch(new URL(`/restart/${service}`, base), {

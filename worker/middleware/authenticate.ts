@@ -1,14 +1,26 @@
-// Sets the principal, or stops the request with 401.
+// Sets who calls and what they may do, or stops the request with 401 or 429.
 import { createMiddleware } from "hono/factory";
-import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
-import { verifyKey } from "../auth/verify-key.ts";
 import type { AppEnv } from "../app-env.ts";
+import { verifyCredential } from "../auth/credential.ts";
+import { limitRate } from "../auth/limit-rate.ts";
+import { callerOfClaims } from "../auth/verify-token.ts";
+import { ThreadOperations } from "../operations/thread-operations.ts";
 
 export const authenticate = createMiddleware<AppEnv>(async (context, next) => {
-  const { HOLDFAST_API_KEYS } = context.get("bindings");
-  const hostname = new URL(context.req.url).hostname;
-  const verified = verifyKey(HOLDFAST_API_KEYS, context.req.header("authorization"), hostname);
-  if (verified.kind === "refused") throw new HoldfastError("Unauthenticated", verified.detail);
-  context.set("principal", verified.principal);
+  const env = context.get("bindings");
+  const { optionsOf, ports } = context.get("deployment");
+  const credential = await verifyCredential(
+    env,
+    {
+      authorization: context.req.header("authorization"),
+      accessToken: context.req.header("cf-access-jwt-assertion"),
+      hostname: new URL(context.req.url).hostname,
+    },
+    optionsOf(context.env).auth?.callerOf ?? callerOfClaims,
+    ports.clock.now(),
+  );
+  context.set("credential", credential);
+  await limitRate(env, credential.caller);
+  context.set("operations", new ThreadOperations(env, credential.caller));
   await next();
 });

@@ -1,109 +1,77 @@
-// What callers may do with threads, free of transport: permission first, then the object.
+// What a caller may do with threads, free of transport: permission first, then the object. Routes and RPC methods both come through here.
 import { ThreadClient } from "../../durable-objects/clients/thread-client.ts";
 import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
-import type { Explanation } from "../../shared/wire/explain.ts";
-import type {
-  DecideRequest,
-  DecideResult,
-  DecisionKind,
-  OperationList,
-} from "../../shared/wire/operations.ts";
-import type { ReadPageRequest, RecordPage } from "../../shared/wire/progress.ts";
-import type { Settlement } from "../../shared/wire/settlement.ts";
-import type {
-  AbortRequest,
-  AbortResult,
-  RetryRequest,
-  RetryResult,
-  SubmissionView,
-  SubmitRequest,
-  SubmitResult,
-} from "../../shared/wire/submission.ts";
-import { hasPermission, OPERATION_PERMISSIONS, type Operation } from "../auth/permissions.ts";
-import type { Principal } from "../auth/verify-key.ts";
+import {
+  API_OPERATIONS,
+  isGranted,
+  permissionOfDecision,
+  type Caller,
+  type Permission,
+} from "../../shared/wire/access.ts";
+import type { AnswerOf } from "../../shared/wire/answers.ts";
+import type { RequestOf, ThreadOperation } from "../../shared/wire/requests.ts";
+import { relayEvents } from "../events/relay-events.ts";
 import type { WorkerEnv } from "../env.ts";
 
 export class ThreadOperations {
-  readonly #env: WorkerEnv;
-  readonly #principal: Principal;
+  readonly #client: ThreadClient;
+  readonly #caller: Caller;
 
-  constructor(env: WorkerEnv, principal: Principal) {
-    this.#env = env;
-    this.#principal = principal;
+  constructor(env: WorkerEnv, caller: Caller) {
+    this.#client = new ThreadClient(env.THREADS, caller);
+    this.#caller = caller;
   }
 
-  submit(
-    threadId: string,
-    key: string,
-    request: SubmitRequest,
-    waitMillis: number,
-  ): Promise<SubmitResult> {
-    return this.#thread("submit", threadId).submit(key, request, waitMillis);
+  /** Throws `PermissionMissing` that names the permission, or what the object answers. */
+  async call<Operation extends ThreadOperation>(
+    operation: Operation,
+    request: RequestOf<Operation>,
+  ): Promise<AnswerOf<Operation>> {
+    for (const permission of permissionsOf(operation, request)) this.#require(permission);
+    return this.#client.call(operation, request);
   }
 
-  getSubmission(
-    threadId: string,
-    submissionId: string,
-    waitMillis: number,
-  ): Promise<SubmissionView> {
-    return this.#thread("getSubmission", threadId).getSubmission(submissionId, waitMillis);
+  /** The events of a thread over as many calls of its object as it takes (OBS-03). Throws like `call`, before the first event. */
+  events(request: RequestOf<"events">): Promise<ReadableStream<Uint8Array>> {
+    const { threadId } = request;
+    return relayEvents(request, {
+      watch: (after) => this.call("events", { ...request, after }),
+      awaitProgress: (wait) => this.call("awaitProgress", { threadId, ...wait }),
+      cancelWait: async (waitId) => {
+        await this.call("cancelWait", { threadId, waitId });
+      },
+    });
   }
 
-  /** Null while it is owed. */
-  awaitSettlementRecord(
-    threadId: string,
-    submissionId: string,
-    waitMillis: number,
-  ): Promise<Settlement | null> {
-    const thread = this.#thread("awaitSettlementRecord", threadId);
-    return thread.awaitSettlementRecord(submissionId, waitMillis);
-  }
-
-  readPage(threadId: string, page: ReadPageRequest): Promise<RecordPage> {
-    return this.#thread("readPage", threadId).readPage(page);
-  }
-
-  abort(threadId: string, submissionId: string, request: AbortRequest): Promise<AbortResult> {
-    return this.#thread("abort", threadId).abort(submissionId, request);
-  }
-
-  listOperations(threadId: string): Promise<OperationList> {
-    return this.#thread("listOperations", threadId).listOperations();
-  }
-
-  /** A list needs the permission of each of its decisions. */
-  async decideOperations(threadId: string, request: DecideRequest): Promise<DecideResult> {
-    for (const { decision } of request.decisions) this.require(permissionOf(decision));
-    return this.#client(threadId).decideOperations(request);
-  }
-
-  retry(threadId: string, request: RetryRequest): Promise<RetryResult> {
-    return this.#thread("repair", threadId).retry(request);
-  }
-
-  explain(threadId: string): Promise<Explanation> {
-    return this.#thread("explain", threadId).explain();
-  }
-
-  #thread(operation: Operation, threadId: string): ThreadClient {
-    this.require(operation);
-    return this.#client(threadId);
-  }
-
-  #client(threadId: string): ThreadClient {
-    return new ThreadClient(this.#env.THREADS, this.#principal, threadId);
-  }
-
-  /** Throws `PermissionMissing` that names the permission. */
-  require(operation: Operation): void {
-    if (hasPermission(this.#principal.permissions, operation)) return;
-    const permission = OPERATION_PERMISSIONS[operation];
+  #require(permission: Permission): void {
+    if (isGranted(this.#caller.permissions, permission)) return;
     throw new HoldfastError("PermissionMissing", `This needs the permission ${permission}.`, {
       fields: { permission },
     });
   }
 }
 
-function permissionOf(decision: DecisionKind): Operation {
-  return decision === "approve" || decision === "deny" ? "decideApproval" : "decideUnknown";
+/** Every permission that a request asks for, known before anything is done. */
+function permissionsOf(
+  operation: ThreadOperation,
+  request: RequestOf<ThreadOperation>,
+): Permission[] {
+  const permission = API_OPERATIONS[operation];
+  const asked: Permission[] = permission === null ? [] : [permission];
+  // Each decision of a batch asks for its own.
+  if (isDecideRequest(request)) {
+    for (const { decision } of request.request.decisions)
+      asked.push(permissionOfDecision(decision));
+  }
+  // Waiting for the outcome reads the thread.
+  if (operation === "submit" && "timeoutMillis" in request && (request.timeoutMillis ?? 0) > 0) {
+    asked.push("threads:read");
+  }
+  return asked;
+}
+
+function isDecideRequest(
+  request: RequestOf<ThreadOperation>,
+): request is RequestOf<"decideOperations"> {
+  return "request" in request && request.request !== undefined && "decisions" in request.request;
 }

@@ -1,39 +1,95 @@
-// Reading a thread's log, its operations and its explanation, and deciding what waits for a person.
-import { Hono } from "hono";
-import { DecideRequestSchema } from "../../shared/wire/operations.ts";
-import { RetryRequestSchema } from "../../shared/wire/submission.ts";
-import type { AppEnv } from "../app-env.ts";
+// A thread at a glance, its explanation, what it spent, and its repair.
+import { createRoute } from "@hono/zod-openapi";
+import { ExplanationSchema } from "../../shared/wire/explain.ts";
+import { RepairRequestSchema, RepairResultSchema } from "../../shared/wire/submission.ts";
+import { ThreadViewSchema } from "../../shared/wire/thread.ts";
+import { ThreadUsageSchema } from "../../shared/wire/usage.ts";
+import { jsonAnswer, jsonBody, problems, ThreadParams } from "../openapi/parts.ts";
 import { readBody } from "../middleware/read-body.ts";
-import { readPageQuery, readThreadId } from "../middleware/read-request.ts";
-import { ThreadOperations } from "../operations/thread-operations.ts";
+import { newRoutes } from "./new-routes.ts";
 
-export const threads = new Hono<AppEnv>();
+export const threads = newRoutes();
 
-threads.get("/threads/:thread/records", async (context) => {
-  const operations = new ThreadOperations(context.get("bindings"), context.get("principal"));
-  return context.json(await operations.readPage(readThreadId(context), readPageQuery(context)));
-});
+const ofThread = problems(["InvalidIdentifier", "ThreadNotFound"]);
 
-threads.get("/threads/:thread/operations", async (context) => {
-  const operations = new ThreadOperations(context.get("bindings"), context.get("principal"));
-  return context.json(await operations.listOperations(readThreadId(context)));
-});
+threads.openapi(
+  createRoute({
+    operationId: "getThread",
+    tags: ["Threads"],
+    summary: "Read a thread",
+    description: "Its state, its queue, and what of it needs somebody's attention.",
+    method: "get",
+    path: "/threads/{thread}",
+    request: { params: ThreadParams },
+    responses: { 200: jsonAnswer(ThreadViewSchema, "The thread as it is now."), ...ofThread },
+  }),
+  async (context) => {
+    const { thread: threadId } = context.req.valid("param");
+    return context.json(await context.get("operations").call("getThread", { threadId }), 200);
+  },
+);
 
-threads.post("/threads/:thread/operations/decide", async (context) => {
-  const operations = new ThreadOperations(context.get("bindings"), context.get("principal"));
-  const threadId = readThreadId(context);
-  const request = await readBody(context, DecideRequestSchema);
-  return context.json(await operations.decideOperations(threadId, request));
-});
+threads.openapi(
+  createRoute({
+    operationId: "explain",
+    tags: ["Threads"],
+    summary: "Ask why",
+    description:
+      "In words and as data: what every owed submission does or waits for, since when, until when, and what would move it.",
+    method: "get",
+    path: "/threads/{thread}/explain",
+    request: { params: ThreadParams },
+    responses: { 200: jsonAnswer(ExplanationSchema, "The explanation."), ...ofThread },
+  }),
+  async (context) => {
+    const { thread: threadId } = context.req.valid("param");
+    return context.json(await context.get("operations").call("explain", { threadId }), 200);
+  },
+);
 
-threads.get("/threads/:thread/explain", async (context) => {
-  const operations = new ThreadOperations(context.get("bindings"), context.get("principal"));
-  return context.json(await operations.explain(readThreadId(context)));
-});
+threads.openapi(
+  createRoute({
+    operationId: "usage",
+    tags: ["Threads"],
+    summary: "Read what a thread spent",
+    description: "Settled and owed work together; the part that is still open is listed.",
+    method: "get",
+    path: "/threads/{thread}/usage",
+    request: { params: ThreadParams },
+    responses: { 200: jsonAnswer(ThreadUsageSchema, "The account."), ...ofThread },
+  }),
+  async (context) => {
+    const { thread: threadId } = context.req.valid("param");
+    return context.json(await context.get("operations").call("usage", { threadId }), 200);
+  },
+);
 
-threads.post("/threads/:thread/repair", async (context) => {
-  const operations = new ThreadOperations(context.get("bindings"), context.get("principal"));
-  const threadId = readThreadId(context);
-  const request = await readBody(context, RetryRequestSchema);
-  return context.json(await operations.retry(threadId, request));
-});
+threads.openapi(
+  createRoute({
+    operationId: "repair",
+    tags: ["Threads"],
+    summary: "Repair parked work",
+    description:
+      "`retry`: another try for a run that was parked after attempts without a new record. Recorded with author and reason.",
+    method: "post",
+    path: "/threads/{thread}/repair",
+    middleware: readBody,
+    request: { params: ThreadParams, body: jsonBody(RepairRequestSchema) },
+    responses: {
+      200: jsonAnswer(RepairResultSchema, "What it did."),
+      ...problems([
+        "MalformedRequest",
+        "InvalidIdentifier",
+        "BodyTooLarge",
+        "UnsupportedMediaType",
+        "ThreadNotFound",
+        "SubmissionNotFound",
+      ]),
+    },
+  }),
+  async (context) => {
+    const { thread: threadId } = context.req.valid("param");
+    const request = context.req.valid("json");
+    return context.json(await context.get("operations").call("repair", { threadId, request }), 200);
+  },
+);

@@ -1,4 +1,4 @@
-// Carries a control out: folds what it is about, decides, and commits in one transaction that also settles, ends the wait, and makes the
+// Carries controls out: folds what each is about, decides, and commits in one transaction that also settles, ends the wait, and makes the
 // lane due. A crash before the commit leaves nothing; after it, the armed alarm goes on from the log.
 import { must } from "../../../shared/assert.ts";
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
@@ -11,7 +11,7 @@ import { createThreadDrafts } from "../run/plan-opening.ts";
 import { isLive, readRunIfReadable } from "../run/read-run.ts";
 import { closeSubmission } from "../run/settle.ts";
 import type { CommitPoint, ThreadCore } from "../thread-core.ts";
-import type { ControlDecision } from "./control-decision.ts";
+import type { ControlDecision, Refusal } from "./control-decision.ts";
 import { decideControl, type ControlCommand } from "./decide-control.ts";
 
 type Committed = Extract<ControlDecision, { kind: "commit" }>;
@@ -22,36 +22,79 @@ const POINTS = { abort: "abort", decide: "decide", retry: "retry" } as const sat
   CommitPoint
 >;
 
-/** Throws the refusal as a `HoldfastError`; otherwise what the control did, which may be nothing. */
+/** One control of a batch: what it is about, as the ledger had it when the batch was asked for. */
+export interface Control {
+  readonly entry: LedgerEntry;
+  readonly command: ControlCommand;
+}
+
+/** One control by itself. Throws the refusal as a `HoldfastError`; otherwise what the control did, which may be nothing. */
 export function applyControl(
   core: ThreadCore,
   entry: LedgerEntry,
   command: ControlCommand,
 ): ControlEffect {
+  const [effect] = applyControls(core, command.kind, [{ entry, command }], refuse);
+  return must(effect, "a control has an effect");
+}
+
+/**
+ * Controls of one kind, all of them or none: each is decided on what those before it left, inside the one transaction that commits them.
+ * @param refuse throws what the caller is told of a refusal, given the control's place in the batch
+ */
+export function applyControls(
+  core: ThreadCore,
+  kind: ControlCommand["kind"],
+  controls: readonly Control[],
+  refuse: (refusal: Refusal, index: number) => never,
+): ControlEffect[] {
   const thread = must(core.row.read(), "a submission has a thread");
-  const live = isLive(core, entry);
-  const run = readForControl(core, entry, command);
-  const decision = decideControl(
-    {
-      run,
-      isLive: live,
-      isExhausted: entry.wait?.reason === "attempts-exhausted",
-      epoch: thread.epoch,
-      wasClaimed: firstSequenceOf(thread, entry) !== null,
-    },
-    command,
-  );
-  if (decision.kind === "refused") throw new HoldfastError(decision.code, decision.detail);
-  if (decision.kind === "unchanged") return decision.effect;
-  const first = core.journal.tail().sequence + 1;
-  const drafts = [...createThreadDrafts(thread, first), ...decision.drafts];
-  core.commitAsControl(entry.queueSequence, run, POINTS[command.kind], drafts, (appended) => {
-    changeLedger(core, entry, command, decision, appended, firstSequenceOf(thread, entry));
-    core.dueQueue.enrol(NATIVE_LANE, { reason: "controlled", dueAt: core.clock.now() });
+  const effects: ControlEffect[] = [];
+  const runs = new Map<number, RunState>();
+  let stopsLive = false;
+  core.commitAsControl(POINTS[kind], (append) => {
+    for (const [index, { entry: asked, command }] of controls.entries()) {
+      const { queueSequence, submissionId } = asked;
+      // A control before this one may have changed what the ledger says of it.
+      const entry =
+        index === 0
+          ? asked
+          : must(core.ledger.find(queueSequence, submissionId), "it was there before");
+      const live = isLive(core, entry);
+      const run = runs.get(queueSequence) ?? readForControl(core, entry, command);
+      const runFirst = firstSequenceOf(thread, entry);
+      const decision = decideControl(
+        {
+          run,
+          isLive: live,
+          isExhausted: entry.wait?.reason === "attempts-exhausted",
+          epoch: thread.epoch,
+          wasClaimed: runFirst !== null,
+        },
+        command,
+      );
+      if (decision.kind === "refused") refuse(decision, index);
+      effects.push(decision.effect);
+      if (decision.kind === "unchanged") continue;
+      const first = core.journal.tail().sequence + 1;
+      const drafts = [...createThreadDrafts(thread, first), ...decision.drafts];
+      const { state, appended } = append(queueSequence, run, drafts);
+      runs.set(queueSequence, state);
+      changeLedger(core, entry, command, decision, appended, runFirst);
+      const isAbort = decision.drafts.some((draft) => draft.type === "AbortRequested");
+      if (live && isAbort) stopsLive = true;
+    }
+    // Nothing was appended when every control was a replay.
+    if (runs.size > 0) {
+      core.dueQueue.enrol(NATIVE_LANE, { reason: "controlled", dueAt: core.clock.now() });
+    }
   });
-  const isAbort = decision.drafts.some((draft) => draft.type === "AbortRequested");
-  if (live && isAbort) core.live?.stop("abort");
-  return decision.effect;
+  if (stopsLive) core.live?.stop("abort");
+  return effects;
+}
+
+function refuse({ code, detail, errors }: Refusal): never {
+  throw new HoldfastError(code, detail, errors === undefined ? {} : { errors });
 }
 
 /** Abort and retry must lead out of a run whose records cannot be read: they do without them. A decision cannot. */
@@ -80,9 +123,9 @@ function changeLedger(
   const last = appended.records.at(-1)?.record;
   if (last?.type === "SubmissionSettled") {
     const first = runFirst ?? must(appended.records[0], "a commit has records").record.sequence;
-    const { outcome } = last.payload;
+    const { payload, sequence } = last;
     // The enrolment that follows puts the lane in order.
-    closeSubmission(core, { queueSequence, outcome, sequence: last.sequence, first }, null);
+    closeSubmission(core, { queueSequence, payload, sequence, first }, null);
     return;
   }
   if (decision.annotation !== undefined && last !== undefined) {

@@ -1,5 +1,6 @@
 // What a control is decided from, and what is decided.
 import type { ErrorCode } from "../../../shared/errors/codes.ts";
+import type { SchemaFault } from "../../../shared/errors/holdfast-error.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
 import type { RunState } from "../run/run-state.ts";
 
@@ -31,4 +32,12 @@ export type ControlDecision =
       readonly kind: "unchanged";
       readonly effect: "already-settled" | "signalled" | "replayed" | "not-parked";
     }
-  | { readonly kind: "refused"; readonly code: ErrorCode; readonly detail: string };
+  | Refusal;
+
+export interface Refusal {
+  readonly kind: "refused";
+  readonly code: ErrorCode;
+  readonly detail: string;
+  /** Faults of the command, below the part of the request that holds it. */
+  readonly errors?: readonly SchemaFault[];
+}

@@ -1,29 +1,33 @@
 // The controls as callers ask for them: by submission or operation, with the answer of the wire.
-import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
-import { DEFAULT_TOOL_RESULT_BYTES } from "../../../shared/limits.ts";
+import { utf8Length } from "../../../shared/bytes.ts";
+import { canonicalJson, type JsonValue } from "../../../shared/canonical-json.ts";
+import type { Tool } from "../../../shared/define/tool.ts";
+import { HoldfastError, type SchemaFault } from "../../../shared/errors/holdfast-error.ts";
+import { DEFAULT_TOOL_RESULT_BYTES, MAX_EDITED_ARGUMENTS_BYTES } from "../../../shared/limits.ts";
 import { parseOperationId, type OperationName } from "../../../shared/ids.ts";
-import type { Decision, DecideResult } from "../../../shared/wire/operations.ts";
+import type { DecideRequest, DecideResult, Decision } from "../../../shared/wire/operations.ts";
 import type {
   AbortRequest,
   AbortResult,
-  RetryRequest,
-  RetryResult,
+  RepairRequest,
+  RepairResult,
 } from "../../../shared/wire/submission.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { readSettlement } from "../view/read-submission.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import { findSubmission, requireSubmission } from "../ledger/find-submission.ts";
-import { applyControl } from "./apply-control.ts";
+import { applyControl, applyControls, type Control } from "./apply-control.ts";
 
 export function abortSubmission(
   core: ThreadCore,
-  asked: { submissionId: string; principal: string; request: AbortRequest },
+  author: string,
+  asked: { submissionId: string; request: AbortRequest },
 ): AbortResult {
   const entry = requireSubmission(core, asked.submissionId);
   const reason = asked.request.reason ?? null;
   const effect =
     entry.outcome === null
-      ? applyControl(core, entry, { kind: "abort", author: asked.principal, reason })
+      ? applyControl(core, entry, { kind: "abort", author, reason })
       : "already-settled";
   const settlement = readSettlement(core, asked.submissionId);
   return {
@@ -32,36 +36,77 @@ export function abortSubmission(
   };
 }
 
-export function resolveOperation(
+/** All of the decisions or none (TOOL-10). A refusal points at the decision that was refused. */
+export function decideOperations(
   core: ThreadCore,
   author: string,
-  decision: Decision,
-): DecideResult["results"][number] {
-  const { named, entry } = requireOperation(core, decision.operationId);
-  const binding = core.registry.find(entry.agentId);
-  const effect = applyControl(core, entry, {
-    kind: "decide",
-    author,
-    decision,
-    callId: named.callId,
-    dispatch: named.dispatch,
-    mayBeAsked: (toolName) => binding?.tools.get(toolName)?.mayNeedApproval === true,
-    maxResultBytes: binding?.agent.policy.toolResultBounds.maxBytes ?? DEFAULT_TOOL_RESULT_BYTES,
-    annotated: new Map(
-      core.ledger
-        .annotations(entry.queueSequence)
-        .map((note) => [note.operationId, note.decisionDigest]),
-    ),
+  { decisions }: DecideRequest,
+): DecideResult {
+  const pointerOf = (index: number): string => `/decisions/${index}`;
+  const controls = decisions.map((decision, index) =>
+    toControl(core, author, decision, pointerOf(index)),
+  );
+  const effects = applyControls(core, "decide", controls, ({ code, detail, errors }, index) => {
+    const at = pointerOf(index);
+    throw new HoldfastError(code, detail, {
+      errors: errors?.map(({ pointer, message }) => ({ pointer: at + pointer, message })) ?? [
+        { pointer: at, message: detail },
+      ],
+    });
   });
   return {
-    operationId: decision.operationId,
-    status: effect === "replayed" ? "replayed" : "applied",
+    results: decisions.map(({ operationId }, index) => ({
+      operationId,
+      status: effects[index] === "replayed" ? "replayed" : "applied",
+    })),
   };
+}
+
+function toControl(core: ThreadCore, author: string, decision: Decision, pointer: string): Control {
+  const { named, entry } = requireOperation(core, decision.operationId, pointer);
+  const binding = core.registry.find(entry.agentId);
+  const toolOf = (toolName: string): Tool | undefined => binding?.tools.get(toolName);
+  return {
+    entry,
+    command: {
+      kind: "decide",
+      author,
+      decision,
+      callId: named.callId,
+      dispatch: named.dispatch,
+      mayBeAsked: (toolName) => toolOf(toolName)?.mayNeedApproval === true,
+      checkArguments: (toolName, args) => checkArguments(toolOf(toolName), args),
+      maxResultBytes: binding?.agent.policy.toolResultBounds.maxBytes ?? DEFAULT_TOOL_RESULT_BYTES,
+      annotated: new Map(
+        core.ledger
+          .annotations(entry.queueSequence)
+          .map((note) => [note.operationId, note.decisionDigest]),
+      ),
+    },
+  };
+}
+
+/** Edited arguments stand where the model's stood, so they are bounded and checked as those are. */
+function checkArguments(tool: Tool | undefined, args: JsonValue): readonly SchemaFault[] {
+  if (tool === undefined) {
+    return [
+      { pointer: "", message: "this deployment does not have the tool, so nothing can be checked" },
+    ];
+  }
+  if (typeof args !== "object" || args === null || Array.isArray(args)) {
+    return [{ pointer: "", message: "the arguments of a call are an object" }];
+  }
+  if (utf8Length(canonicalJson(args)) > MAX_EDITED_ARGUMENTS_BYTES) {
+    return [{ pointer: "", message: `at most ${MAX_EDITED_ARGUMENTS_BYTES} bytes` }];
+  }
+  const decoded = tool.decode(args);
+  return decoded.ok ? [] : decoded.faults;
 }
 
 function requireOperation(
   core: ThreadCore,
   operationId: string,
+  pointer: string,
 ): { named: OperationName; entry: LedgerEntry } {
   const named = parseOperationId(operationId);
   const entry = named === null ? null : findSubmission(core, named.submissionId);
@@ -69,17 +114,20 @@ function requireOperation(
     throw new HoldfastError(
       "OperationNotFound",
       "This thread has no operation of that id. List its operations.",
+      {
+        errors: [{ pointer: `${pointer}/operationId`, message: "not an operation of this thread" }],
+      },
     );
   }
   return { named, entry };
 }
 
-export function retryParked(
+export function repairThread(
   core: ThreadCore,
-  asked: { principal: string; request: RetryRequest },
-): RetryResult {
-  const { target, reason } = asked.request;
+  author: string,
+  { target, reason }: RepairRequest,
+): RepairResult {
   const entry = requireSubmission(core, target);
-  const effect = applyControl(core, entry, { kind: "retry", author: asked.principal, reason });
+  const effect = applyControl(core, entry, { kind: "retry", author, reason });
   return { effect: effect === "resumed" ? "resumed" : "not-parked" };
 }

@@ -1,6 +1,7 @@
 // A person's decision about one operation: an approval, or an unknown outcome. One compare-and-set per operation: the same decision again
 // is a replay, another one is a conflict (TOOL-04, TOOL-05). Pure.
 import type { JsonValue } from "../../../shared/canonical-json.ts";
+import type { SchemaFault } from "../../../shared/errors/holdfast-error.ts";
 import { unknownOperationIdOf } from "../../../shared/ids.ts";
 import type { Decision, DecisionKind } from "../../../shared/wire/operations.ts";
 import type { ToolOutput } from "../../../shared/wire/messages.ts";
@@ -10,7 +11,7 @@ import { digestJson } from "../../platform/digest.ts";
 import { findCall, lastTurn, type CallState, type RunState } from "../run/run-state.ts";
 import { resultDraft } from "../run/tool-drafts.ts";
 import { abortDrafts } from "./abort-drafts.ts";
-import type { ControlDecision, ControlFacts } from "./control-decision.ts";
+import type { ControlDecision, ControlFacts, Refusal } from "./control-decision.ts";
 
 export interface OperationCommand {
   readonly author: string;
@@ -20,13 +21,15 @@ export interface OperationCommand {
   readonly dispatch: number;
   /** True when a call that was not asked about yet may be: its tool asks for approval, so a decision may come first. */
   readonly mayBeAsked: (toolName: string) => boolean;
+  /** The faults of edited arguments against the tool's schema; empty when the tool takes them. */
+  readonly checkArguments: (toolName: string, args: JsonValue) => readonly SchemaFault[];
   /** The bound of an operator's result, as of any tool result (CTX-18). */
   readonly maxResultBytes: number;
   /** Notes that were left on this settled run, by operation. */
   readonly annotated: ReadonlyMap<string, string>;
 }
 
-const APPROVAL_DECISIONS: readonly DecisionKind[] = ["approve", "deny", "abort"];
+const APPROVAL_DECISIONS: readonly DecisionKind[] = ["approve", "deny", "edit", "abort"];
 const UNKNOWN_DECISIONS: readonly DecisionKind[] = [
   "completed",
   "failed",
@@ -46,16 +49,18 @@ export function decideOperation(facts: ControlFacts, command: OperationCommand):
     );
   }
   const { call, turn } = found;
-  if (decision.argumentsDigest !== undefined && decision.argumentsDigest !== call.argumentsDigest) {
+  const decisionDigest = digestDecision(decision);
+  // The questions about one call are its approval, and each loss of its outcome.
+  const slot = slotOf(call, command);
+  const earlier = call.decisions.find((made) => made.dispatch === slot);
+  // An edit replaced the arguments that its own repeat was shown.
+  const shownDigest = earlier?.argumentsDigest ?? call.argumentsDigest;
+  if (decision.argumentsDigest !== undefined && decision.argumentsDigest !== shownDigest) {
     return refused(
       "DecisionConflict",
       "argumentsDigest is not that of the operation's arguments. List the operations and look again.",
     );
   }
-  const decisionDigest = digestDecision(decision);
-  // The questions about one call are its approval, and each loss of its outcome.
-  const slot = slotOf(call, command);
-  const earlier = call.decisions.find((made) => made.dispatch === slot);
   if (earlier !== undefined) {
     return earlier.decisionDigest === decisionDigest
       ? { kind: "unchanged", effect: "replayed" }
@@ -71,6 +76,18 @@ export function decideOperation(facts: ControlFacts, command: OperationCommand):
         : `The operation takes one of: ${allowed.join(", ")}.`,
     );
   }
+  const faults =
+    decision.arguments === undefined
+      ? []
+      : command.checkArguments(call.toolName, decision.arguments);
+  if (faults.length > 0) {
+    return {
+      kind: "refused",
+      code: "InvalidInput",
+      detail: `The arguments do not fit the schema of tool ${call.toolName}.`,
+      errors: faults.map(({ pointer, message }) => ({ pointer: `/arguments${pointer}`, message })),
+    };
+  }
   const decided: RecordDraft = {
     type: "OperationDecided",
     submissionId: run.submissionId,
@@ -84,6 +101,7 @@ export function decideOperation(facts: ControlFacts, command: OperationCommand):
       dispatch: slot,
       decisionDigest,
       argumentsDigest: call.argumentsDigest,
+      ...(decision.arguments === undefined ? {} : { arguments: decision.arguments }),
       author: command.author,
       reason: decision.reason,
     },
@@ -98,12 +116,17 @@ export function decideOperation(facts: ControlFacts, command: OperationCommand):
 
 /** Same decision, same operation: who says it and why do not make it another one. */
 function digestDecision(decision: Decision): string {
-  return digestJson({ decision: decision.decision, result: decision.result ?? null });
+  const { decision: made, result, arguments: args } = decision;
+  return digestJson({
+    decision: made,
+    result: result ?? null,
+    ...(args === undefined ? {} : { arguments: args }),
+  });
 }
 
 function slotOf(call: CallState, command: OperationCommand): number {
   const { decision } = command.decision;
-  if (decision === "approve" || decision === "deny") return 0;
+  if (decision === "approve" || decision === "deny" || decision === "edit") return 0;
   if (decision === "abort" && call.dispatch === 0) return 0;
   return command.dispatch;
 }
@@ -147,6 +170,7 @@ function consequences(
       return abortDrafts(facts, author, decision.reason);
     case "approve":
     case "deny":
+    case "edit":
     case "never-started":
     case "safe-to-retry":
       return [];
@@ -205,9 +229,6 @@ function decideAnnotation(
   };
 }
 
-function refused(
-  code: Extract<ControlDecision, { kind: "refused" }>["code"],
-  detail: string,
-): ControlDecision {
+function refused(code: Refusal["code"], detail: string): Refusal {
   return { kind: "refused", code, detail };
 }

@@ -2,8 +2,9 @@
 import { z } from "zod";
 import { canonicalJson } from "../../../shared/canonical-json.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
-import type { Outcome } from "../../../shared/wire/settlement.ts";
+import { OutcomeSchema, type Outcome } from "../../../shared/wire/settlement.ts";
 import { WaitSchema, type Wait } from "../../../shared/wire/submission.ts";
+import { USAGE_FIELDS, UsageSchema, type Usage } from "../../../shared/wire/usage.ts";
 import type { Columns, Database } from "../../platform/database.ts";
 import { positionOf, sequenceAt } from "../position.ts";
 
@@ -15,7 +16,7 @@ export interface LedgerEntry {
   readonly acceptedAt: EpochMillis;
   readonly wait: Wait | null;
   readonly firstSequence: number | null;
-  readonly outcome: string | null;
+  readonly outcome: Outcome | null;
   readonly settledSequence: number | null;
 }
 
@@ -95,6 +96,32 @@ export class LedgerStore {
       .map(toEntry);
   }
 
+  /** Submissions past a queue sequence, in queue order; only settled ones where `isSettled`. */
+  page(after: number, limit: number, isSettled: boolean): LedgerEntry[] {
+    const settled = isSettled ? "AND outcome IS NOT NULL" : "";
+    return this.#database
+      .rows<Columns<EntryColumns>>(
+        `SELECT ${ENTRY} FROM submissions WHERE position > ? AND position <= ? ${settled} ORDER BY position LIMIT ?`,
+        this.#at(after),
+        this.#end,
+        limit,
+      )
+      .map(toEntry);
+  }
+
+  /** What all settled work of the thread spent, and how much of it there is. */
+  settledUsage(): { readonly usage: Usage; readonly settled: number } {
+    const sums = USAGE_FIELDS.map(
+      (field) => `coalesce(sum(usage ->> '$.${field}'), 0) AS ${field}`,
+    ).join(", ");
+    const row = this.#database.row(
+      `SELECT count(*) AS settled, ${sums} FROM submissions WHERE outcome IS NOT NULL AND position BETWEEN ? AND ?`,
+      this.#at(0),
+      this.#end,
+    );
+    return { usage: UsageSchema.parse(row), settled: z.int().parse(row?.["settled"]) };
+  }
+
   /** The queue as an admission needs it: how much is owed, and the next place. */
   queue(): { readonly depth: number; readonly nextSequence: number } {
     const row = this.#database.row<{ depth: number; last: number | null }>(
@@ -154,13 +181,15 @@ export class LedgerStore {
     outcome: Outcome,
     settledSequence: number,
     firstSequence: number,
+    usage: Usage,
   ): boolean {
     return (
       this.#database.rows(
-        "UPDATE submissions SET outcome = ?, settledSequence = ?, firstSequence = coalesce(firstSequence, ?), wait = NULL WHERE position = ? AND outcome IS NULL RETURNING position",
+        "UPDATE submissions SET outcome = ?, settledSequence = ?, firstSequence = coalesce(firstSequence, ?), usage = ?, wait = NULL WHERE position = ? AND outcome IS NULL RETURNING position",
         outcome,
         settledSequence,
         firstSequence,
+        JSON.stringify(usage),
         this.#at(queueSequence),
       ).length === 1
     );
@@ -205,7 +234,7 @@ function toEntry(row: EntryColumns): LedgerEntry {
     acceptedAt: row.acceptedAt,
     wait: row.wait === null ? null : WaitSchema.parse(JSON.parse(row.wait)),
     firstSequence: row.firstSequence,
-    outcome: row.outcome,
+    outcome: row.outcome === null ? null : OutcomeSchema.parse(row.outcome),
     settledSequence: row.settledSequence,
   };
 }

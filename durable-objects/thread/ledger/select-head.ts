@@ -20,6 +20,15 @@ export function isParked(entry: LedgerEntry): boolean {
   return entry.wait !== null && PARKED.has(entry.wait.reason);
 }
 
+/** The submission whose turn it is, whether it may run now or waits; undefined when all that is owed is parked. */
+export function findHead(
+  owed: readonly LedgerEntry[],
+  claimedRun: number | null,
+): LedgerEntry | undefined {
+  const runnable = owed.filter((entry) => !isParked(entry));
+  return runnable.find((entry) => entry.queueSequence === claimedRun) ?? runnable[0];
+}
+
 /**
  * The run that was claimed last stays the head until it settles or parks: one active run per thread. Otherwise the first owed work in
  * queue order, so that a parked run that was resolved comes before input that was never claimed.
@@ -29,8 +38,7 @@ export function selectHead(
   claimedRun: number | null,
   now: EpochMillis,
 ): HeadSelection {
-  const runnable = owed.filter((entry) => !isParked(entry));
-  const head = runnable.find((entry) => entry.queueSequence === claimedRun) ?? runnable[0];
+  const head = findHead(owed, claimedRun);
   if (head === undefined) return { kind: "none" };
   if (head.wait === null) return { kind: "ready", head };
   const dueAt = head.wait.deadline === null ? null : Date.parse(head.wait.deadline);

@@ -1,7 +1,7 @@
 // In-memory waits for the log to grow. Reading and subscribing are one synchronous stretch, so that no commit between the two is missed.
 // What is waited for is always read from storage: a wake-up carries nothing.
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
-import { MAX_WAITERS } from "../../../shared/limits.ts";
+import { MAX_CANCEL_HINTS, MAX_WAITERS } from "../../../shared/limits.ts";
 
 type WakeUp = "committed" | "timeout" | "cancelled";
 
@@ -15,6 +15,8 @@ interface Waiter {
 
 export class ProgressWaiters {
   readonly #waiting = new Map<string, Waiter>();
+  /** Waits that were cancelled before they came, oldest first. */
+  readonly #cancelHints = new Set<string>();
   #unnamed = 0;
 
   /** Wakes those whom the commit concerns: called after each. */
@@ -26,8 +28,19 @@ export class ProgressWaiters {
     }
   }
 
-  /** Ends one wait, whose caller gave up. True when it was there. */
+  /** Ends one wait, whose caller gave up. True when it was there; else it is remembered, so that a wait that comes late does not park
+   * (OBS-07). */
   cancel(waitId: string): boolean {
+    if (this.#end(waitId)) return true;
+    this.#cancelHints.add(waitId);
+    for (const oldest of this.#cancelHints) {
+      if (this.#cancelHints.size <= MAX_CANCEL_HINTS) break;
+      this.#cancelHints.delete(oldest);
+    }
+    return false;
+  }
+
+  #end(waitId: string): boolean {
     const waiter = this.#waiting.get(`caller:${waitId}`);
     this.#waiting.delete(`caller:${waitId}`);
     waiter?.wake("cancelled");
@@ -44,7 +57,8 @@ export class ProgressWaiters {
     timeoutMillis: number,
     read: () => T | null,
   ): Promise<T | null> {
-    const until = Date.now() + timeoutMillis;
+    const isCancelled = waitId !== undefined && this.#cancelHints.delete(waitId);
+    const until = isCancelled ? 0 : Date.now() + timeoutMillis;
     for (;;) {
       // Nothing can commit between this read and the place among the waiters: both are in one synchronous stretch.
       const value = read();
@@ -64,7 +78,7 @@ export class ProgressWaiters {
     millis: number,
   ): { woken: Promise<WakeUp>; leave: () => void } {
     // A duplicate of a wait takes its place: its first caller is gone or will ask again.
-    if (waitId !== undefined) this.cancel(waitId);
+    if (waitId !== undefined) this.#end(waitId);
     if (this.#waiting.size >= MAX_WAITERS) {
       throw new HoldfastError("Overloaded", "Too many callers wait on this thread. Poll instead.", {
         fields: { retryAfterSeconds: 1 },

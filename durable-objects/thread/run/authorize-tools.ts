@@ -1,5 +1,6 @@
 // The host's say over each call, before anything of its batch starts, on every attempt (TOOL-06).
 import type { JsonValue } from "../../../shared/canonical-json.ts";
+import type { Environment, Services } from "../../../shared/define/environment.ts";
 
 export interface ToolAuthorizationRequest {
   readonly principal: string;
@@ -12,7 +13,8 @@ export interface ToolAuthorizationRequest {
   readonly arguments: JsonValue;
   /** The canonical input of the submission. */
   readonly input: JsonValue;
-  readonly env: Readonly<Record<string, unknown>>;
+  readonly env: Environment;
+  readonly services: Services;
 }
 
 /** Contract: true allows; false denies, which fails the run with `ToolDenied`. May be asked again for the same call after a crash. A

@@ -22,9 +22,9 @@ export function continueRun(core: ThreadCore, head: Head, run: LoadedRun): Taken
   if (state.settlement !== null) {
     // The log has the outcome; a ledger that says otherwise is repaired from it, never the reverse (RUN-11).
     const { payload, sequence } = state.settlement;
-    const closing = { queueSequence, outcome: payload.outcome, sequence, first };
+    const closing = { queueSequence, payload, sequence, first };
     core.database.transact(() => closeSubmission(core, closing, waveRevision));
-    core.waiters.notify(true);
+    core.committed(true);
     return { kind: "settled" };
   }
   const decision = decideClaim({
@@ -41,6 +41,7 @@ export function continueRun(core: ThreadCore, head: Head, run: LoadedRun): Taken
     if (entry.wait !== null) core.ledger.clearWait(queueSequence);
     core.failpoints.hit("claim:inside");
   });
+  core.committed(false);
   core.failpoints.hit("claim:after");
   const start = must(state.start, "a run that goes on was started");
   const live = new LiveRun({

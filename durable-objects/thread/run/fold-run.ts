@@ -1,6 +1,7 @@
 // fold(records) → RunState. A fresh start, the next turn and recovery after a crash all read this and nothing else. A second fact of one
 // identity, or a fact that no decision could have made here, is a corrupt log. Pure.
 import { must } from "../../../shared/assert.ts";
+import type { JsonValue } from "../../../shared/canonical-json.ts";
 import { operationIdOf } from "../../../shared/ids.ts";
 import type { RecordOf } from "../../../shared/wire/records.ts";
 import { addTokens } from "../../../shared/wire/usage.ts";
@@ -205,7 +206,12 @@ function foldDecision(state: RunState, record: RecordOf<"OperationDecided">): Ru
     }
     return { decisions: [...call.decisions, payload], waitingSince: null };
   };
-  if (event !== null) return moveCall(state, record, payload.operationId, event, decide);
+  if (event !== null) {
+    const moved = moveCall(state, record, payload.operationId, event, decide);
+    return payload.arguments === undefined
+      ? moved
+      : replaceArguments(moved, payload.operationId, payload.arguments);
+  }
   // `completed` and `failed` bring their result as the next record; `abort` brings the abort of the run.
   return updateCall(state, record, payload.operationId, decide);
 }
@@ -213,6 +219,7 @@ function foldDecision(state: RunState, record: RecordOf<"OperationDecided">): Ru
 function eventOf(decision: RecordOf<"OperationDecided">["payload"]["decision"]): CallEvent | null {
   switch (decision) {
     case "approve":
+    case "edit":
       return "approved";
     case "deny":
       return "denied";
@@ -224,6 +231,24 @@ function eventOf(decision: RecordOf<"OperationDecided">["payload"]["decision"]):
     case "abort":
       return null;
   }
+}
+
+/** What runs, and what the model reads from here on, is the call as the person edited it; the response on record keeps its own (TOOL-05). */
+function replaceArguments(state: RunState, operationId: string, args: JsonValue): RunState {
+  const turn = must(lastTurn(state), "a decided call has a turn");
+  const edited = must(
+    turn.calls.find((call) => call.operationId === operationId),
+    "the decided call was found",
+  );
+  const calls = turn.calls.map((call) =>
+    call === edited ? { ...call, args, argumentsDigest: digestJson(args) } : call,
+  );
+  const content = turn.content.map((part) =>
+    part.type === "tool-call" && part.toolCallId === edited.toolCallId
+      ? { ...part, input: args }
+      : part,
+  );
+  return { ...state, turns: [...state.turns.slice(0, -1), { ...turn, content, calls }] };
 }
 
 function moveCall(

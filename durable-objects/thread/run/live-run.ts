@@ -5,6 +5,7 @@ import type { JsonValue } from "../../../shared/canonical-json.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
 import type { Binding } from "../../agents/registry.ts";
 import type { Appended } from "../journal/journal.store.ts";
+import type { OpenTurn } from "../progress/open-turn.ts";
 import { messagesOf, type SelectedHistory } from "./history.ts";
 import { projectRun } from "./project-messages.ts";
 import type { HistoryRun } from "./select-history.ts";
@@ -45,6 +46,8 @@ export class LiveRun {
   readonly history: SelectedHistory;
   readonly historyMessages: readonly LanguageModelV4Message[];
   readonly inFlight = new Map<string, InFlight>();
+  /** The model call that is open, as watchers see it. */
+  openTurn: OpenTurn | null = null;
   readonly #stop = new AbortController();
   #state: RunState;
   #size: { readonly records: number; readonly bytes: number };

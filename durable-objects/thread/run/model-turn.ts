@@ -14,7 +14,7 @@ import {
   renderModelFault,
   type ModelFault,
 } from "../../model/classify-failure.ts";
-import type { ModelResponse } from "../../model/reduce-stream.ts";
+import type { ModelResponse, StreamReduction } from "../../model/reduce-stream.ts";
 import type { Tail } from "../journal/journal.store.ts";
 import { stampRecord } from "../journal/record-codec.ts";
 import type { ThreadCore } from "../thread-core.ts";
@@ -40,7 +40,8 @@ export async function runModelTurn(
 ): Promise<void> {
   const saw = core.journal.tail();
   core.failpoints.hit("model:before-call");
-  const outcome = await callOrFail(live, graceFor);
+  const outcome = await callOrFail(live, graceFor, showProgress(core, live, turn));
+  live.openTurn = null;
   core.failpoints.hit("model:after-call");
   switch (outcome.kind) {
     case "stopped":
@@ -57,7 +58,30 @@ export async function runModelTurn(
   }
 }
 
-async function callOrFail(live: LiveRun, graceFor: Exhausted | null): Promise<ModelCallOutcome> {
+/** Shows watchers what streams in. Provisional: nothing of it is stored, and a call that is lost takes it along. */
+function showProgress(
+  core: ThreadCore,
+  live: LiveRun,
+  turn: number,
+): (soFar: StreamReduction) => void {
+  return ({ blocks }) => {
+    core.changes.raise();
+    const { submissionId } = live.state;
+    live.openTurn ??= {
+      submissionId,
+      turn,
+      attempt: live.epoch,
+      since: core.changes.version,
+      blocks,
+    };
+  };
+}
+
+async function callOrFail(
+  live: LiveRun,
+  graceFor: Exhausted | null,
+  observe: (soFar: StreamReduction) => void,
+): Promise<ModelCallOutcome> {
   const { binding, signal } = live;
   let model: LanguageModelV4;
   try {
@@ -67,7 +91,8 @@ async function callOrFail(live: LiveRun, graceFor: Exhausted | null): Promise<Mo
     return { kind: "failed", fault: classifyModelError(error), usage: NO_TOKENS };
   }
   const idleTimeoutMillis = durationMillis(binding.agent.policy.modelIdleTimeout);
-  return callModel({ model, options: callOptions(live, graceFor), signal, idleTimeoutMillis });
+  const options = callOptions(live, graceFor);
+  return callModel({ model, options, signal, idleTimeoutMillis, observe });
 }
 
 /** System instructions of this run, the history, then the run itself. Earlier runs' instructions are not repeated: they were evaluated for

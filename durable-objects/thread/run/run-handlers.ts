@@ -106,6 +106,7 @@ function handlerContext(
     turn: turn.turn,
     toolCallId,
     env: core.env,
+    services: core.services,
     progress: (value) => showProgress(live, operationId, value),
     log: toolLog(identities),
   };

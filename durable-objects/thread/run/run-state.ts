@@ -17,6 +17,7 @@ export interface CallState {
   readonly index: number;
   readonly toolCallId: string;
   readonly toolName: string;
+  /** What the call runs with: the model's, or a person's edit of them. */
   readonly args: JsonValue;
   readonly argumentsDigest: string;
   readonly fault: CallFault | null;
@@ -38,6 +39,7 @@ export interface CallState {
 
 export interface TurnState {
   readonly turn: number;
+  /** The response as the model reads it: edited calls in the place of its own. */
   readonly content: readonly AssistantPart[];
   readonly finishReason: FinishReason;
   readonly graceFor: Exhausted | null;

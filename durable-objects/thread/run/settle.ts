@@ -1,6 +1,6 @@
 // The end of a submission: its settlement record, the ledger's outcome and the due queue, in one transaction (RUN-11).
 import { assert } from "../../../shared/assert.ts";
-import type { Outcome } from "../../../shared/wire/settlement.ts";
+import type { SettlementPayload } from "../../../shared/wire/settlement.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
 import { NATIVE_LANE } from "../../scheduler/due.ts";
 import { selectHead } from "../ledger/select-head.ts";
@@ -19,9 +19,8 @@ export function settleRun(
     const last = appended.records.at(-1)?.record;
     assert(last?.type === "SubmissionSettled", "a settlement ends with its record");
     const { queueSequence, first, waveRevision } = live;
-    const { outcome } = last.payload;
-    const closing = { queueSequence, outcome, sequence: last.sequence, first };
-    closeSubmission(core, closing, waveRevision);
+    const { payload, sequence } = last;
+    closeSubmission(core, { queueSequence, payload, sequence, first }, waveRevision);
   });
   const tail = core.journal.tail().sequence;
   // Where other runs' records lie in between, as after a park, only the log knows the order.
@@ -35,7 +34,7 @@ export function settleWith(core: ThreadCore, live: LiveRun, ending: Ending): voi
 /** What the ledger keeps of a settlement. */
 export interface Closing {
   readonly queueSequence: number;
-  readonly outcome: Outcome;
+  readonly payload: SettlementPayload;
   /** The settlement record, and the run's first. */
   readonly sequence: number;
   readonly first: number;
@@ -47,10 +46,16 @@ export interface Closing {
  */
 export function closeSubmission(
   core: ThreadCore,
-  { queueSequence, outcome, sequence, first }: Closing,
+  { queueSequence, payload, sequence, first }: Closing,
   waveRevision: number | null,
 ): void {
-  const isFirst = core.ledger.settle(queueSequence, outcome, sequence, first);
+  const isFirst = core.ledger.settle(
+    queueSequence,
+    payload.outcome,
+    sequence,
+    first,
+    payload.usage,
+  );
   assert(isFirst, "a submission settles once");
   if (waveRevision === null) return;
   const next = selectHead(core.ledger.owed(), queueSequence, core.clock.now());

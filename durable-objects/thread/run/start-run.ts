@@ -31,18 +31,21 @@ export function startRun(core: ThreadCore, head: Head): TakenUp {
   });
   if (decision.kind === "park") return { kind: "exhausted", attempts: decision.attempts };
   const { claim } = decision;
-  const hasSettled = drafts.at(-1)?.type === "SubmissionSettled";
+  const ending = drafts.at(-1);
+  const settled = ending?.type === "SubmissionSettled" ? ending.payload : null;
   const appended = core.database.transact(() => {
     core.row.claim(claim);
     const added = core.journal.append(queueSequence, claim.epoch, drafts, now);
-    const closing = { queueSequence, outcome: "failed", sequence: last, first } as const;
-    if (hasSettled) closeSubmission(core, closing, waveRevision);
+    if (settled !== null) {
+      const closing = { queueSequence, payload: settled, sequence: last, first };
+      closeSubmission(core, closing, waveRevision);
+    }
     core.failpoints.hit("claim:inside");
     return added;
   });
-  core.waiters.notify(hasSettled);
+  core.committed(settled !== null);
   core.failpoints.hit("claim:after");
-  if (hasSettled) return { kind: "settled" };
+  if (settled !== null) return { kind: "settled" };
   const live = new LiveRun({
     queueSequence,
     first,

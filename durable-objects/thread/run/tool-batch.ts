@@ -168,5 +168,6 @@ function callFacts(
     turn: turn.turn,
     toolCallId,
     env: core.env,
+    services: core.services,
   };
 }

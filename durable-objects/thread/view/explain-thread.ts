@@ -2,27 +2,17 @@
 import { toIsoInstant } from "../../../shared/time.ts";
 import type { Explanation } from "../../../shared/wire/explain.ts";
 import { NATIVE_LANE } from "../../scheduler/due.ts";
-import { selectHead } from "../ledger/select-head.ts";
-import { deriveState, deriveWait } from "../ledger/submission-state.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { listOperations } from "./list-operations.ts";
-import { renderSubmission, renderSummary, renderThreadState } from "./render-explanation.ts";
+import { renderSubmission, renderSummary } from "./render-explanation.ts";
+import { readSnapshot, stateOf } from "./thread-snapshot.ts";
 
 export function explainThread(core: ThreadCore): Explanation {
-  const now = core.clock.now();
-  const owed = core.ledger.owed();
-  const claimedRun = core.row.read()?.claimedRun ?? null;
+  const { owed, row, head, state } = readSnapshot(core);
   const lane = core.dueQueue.read(NATIVE_LANE);
-  const head = selectHead(owed, claimedRun, now);
-  const state = renderThreadState(owed.length, head, (agentId) => core.registry.has(agentId));
   const submissions = owed.map((entry) => {
-    const isBound = core.registry.has(entry.agentId);
-    return renderSubmission(entry, {
-      threadId: core.threadId,
-      state: deriveState(entry, claimedRun, isBound),
-      wait: deriveWait(entry, isBound),
-      head,
-    });
+    const { state: ofEntry, wait = null } = stateOf(core, entry, row.claimedRun);
+    return renderSubmission(entry, { threadId: core.threadId, state: ofEntry, wait, head });
   });
   const alarm = {
     reason: lane?.reason ?? "idle",

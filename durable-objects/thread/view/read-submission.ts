@@ -8,20 +8,17 @@ import { requireSubmission } from "../ledger/find-submission.ts";
 import { readRunIfReadable } from "../run/read-run.ts";
 import { readRecord } from "../journal/read-page.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
-import { deriveState, deriveWait } from "../ledger/submission-state.ts";
 import type { ThreadCore } from "../thread-core.ts";
+import { stateOf } from "./thread-snapshot.ts";
 
 export function readSubmission(core: ThreadCore, submissionId: string): SubmissionView {
   const entry = requireSubmission(core, submissionId);
   const claimedRun = core.row.read()?.claimedRun ?? null;
   const settlement = settlementOf(core, entry);
-  const isBound = core.registry.has(entry.agentId);
-  const wait = deriveWait(entry, isBound);
   return {
     ...receiptOf(core.threadId, entry),
     runId: runIdOf(submissionId),
-    state: deriveState(entry, claimedRun, isBound),
-    ...(wait === null ? {} : { wait }),
+    ...stateOf(core, entry, claimedRun),
     ...(settlement === null ? {} : { settlement }),
     usage: settlement?.usage ?? readRunIfReadable(core, entry)?.usage ?? NO_USAGE,
   };

@@ -1,8 +1,9 @@
 // The words of an explanation: one sentence for what work does or waits for, one for what would move it. Pure.
 import { unreachable } from "../../../shared/assert.ts";
 import { toIsoInstant } from "../../../shared/time.ts";
-import type { ExplainedSubmission, ThreadState } from "../../../shared/wire/explain.ts";
+import type { ExplainedSubmission } from "../../../shared/wire/explain.ts";
 import type { SubmissionState, Wait } from "../../../shared/wire/submission.ts";
+import type { ThreadState } from "../../../shared/wire/thread.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import type { HeadSelection } from "../ledger/select-head.ts";
 

@@ -1,6 +1,7 @@
 // Every control in every situation of a submission, as one total table; then replays and conflicts.
 import { describe, expect, it } from "vitest";
 import { must } from "../../../shared/assert.ts";
+import type { SchemaFault } from "../../../shared/errors/holdfast-error.ts";
 import { parseOperationId } from "../../../shared/ids.ts";
 import type { Decision, DecisionKind } from "../../../shared/wire/operations.ts";
 import type {
@@ -81,7 +82,11 @@ function command(control: Control, changes: Partial<Decision> = {}): ControlComm
 function decide(
   kind: DecisionKind,
   changes: Partial<Decision> = {},
-  more: { annotated?: ReadonlyMap<string, string>; mayBeAsked?: boolean } = {},
+  more: {
+    annotated?: ReadonlyMap<string, string>;
+    mayBeAsked?: boolean;
+    faults?: SchemaFault[];
+  } = {},
 ): Extract<ControlCommand, { kind: "decide" }> {
   const operationId = changes.operationId ?? op(1, 0);
   const named = must(parseOperationId(operationId), "an operation id");
@@ -92,12 +97,14 @@ function decide(
       decision: kind,
       reason: "because",
       ...(kind === "completed" ? { result: "ok" } : {}),
+      ...(kind === "edit" ? { arguments: { behave: "answer" } } : {}),
       ...changes,
       operationId,
     },
     callId: named.callId,
     dispatch: named.dispatch,
     mayBeAsked: () => more.mayBeAsked ?? false,
+    checkArguments: () => more.faults ?? [],
     maxResultBytes: 1_000,
     annotated: more.annotated ?? new Map(),
   };
@@ -122,6 +129,7 @@ const NEVER = {
   "abort-operation": GONE,
   approve: GONE,
   deny: GONE,
+  edit: GONE,
   completed: GONE,
   failed: GONE,
   "never-started": GONE,
@@ -131,6 +139,7 @@ const CLOSED = {
   "abort-operation": "InvalidState",
   approve: "InvalidState",
   deny: "InvalidState",
+  edit: "InvalidState",
   completed: "InvalidState",
   failed: "InvalidState",
   "never-started": "InvalidState",
@@ -151,6 +160,7 @@ const EXPECTED: Record<Situation, Record<Column, string>> = {
     retry: NO_RETRY,
     approve: "applied: OperationDecided",
     deny: "applied: OperationDecided",
+    edit: "applied: OperationDecided",
     "abort-operation": `applied: OperationDecided, ${ENDS}`,
   },
   unknown: {
@@ -158,6 +168,7 @@ const EXPECTED: Record<Situation, Record<Column, string>> = {
     retry: NO_RETRY,
     approve: "InvalidState",
     deny: "InvalidState",
+    edit: "InvalidState",
     completed: "applied: OperationDecided, ToolSettled",
     failed: "applied: OperationDecided, ToolSettled",
     "never-started": "applied: OperationDecided",

@@ -2,6 +2,7 @@
 import type { JSONSchema7, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { environment } from "../support/environment.ts";
 import { defineAgent } from "../../../shared/define/agent.ts";
 import { jsonSchemaOf } from "../../../shared/define/json-schema.ts";
 import { callModel } from "../../../durable-objects/model/call-model.ts";
@@ -110,13 +111,15 @@ describe("[GW-03] finding a model", () => {
     description: "d",
     input: z.string(),
     instructions: "i",
-    model: (env) => `local/${String(env["NAME"])}`,
+    model: (env) => `local/${String(Reflect.get(env, "NAME"))}`,
   });
 
   it("HOLDFAST_MODEL comes before the agent's own choice, unless it is empty", () => {
-    expect(chooseModel(agent, { NAME: "x" })).toBe("local/x");
-    expect(chooseModel(agent, { NAME: "x", HOLDFAST_MODEL: "local/y" })).toBe("local/y");
-    expect(chooseModel(agent, { NAME: "x", HOLDFAST_MODEL: "" })).toBe("local/x");
+    expect(chooseModel(agent, environment({ NAME: "x" }))).toBe("local/x");
+    expect(chooseModel(agent, environment({ NAME: "x", HOLDFAST_MODEL: "local/y" }))).toBe(
+      "local/y",
+    );
+    expect(chooseModel(agent, environment({ NAME: "x", HOLDFAST_MODEL: "" }))).toBe("local/x");
   });
 
   it("an id names its provider and model; a model names itself", () => {
@@ -129,16 +132,18 @@ describe("[GW-03] finding a model", () => {
 
   it("makes local models, registered ones, and hands back one that is given", () => {
     const made = streaming([finish()]);
-    expect(resolveModel("local/x", {}, {}).modelId).toBe("x");
-    expect(resolveModel("my/model", { "my/model": { create: () => made } }, {})).toBe(made);
-    expect(resolveModel(made, {}, {})).toBe(made);
+    expect(resolveModel("local/x", {}, environment()).modelId).toBe("x");
+    expect(resolveModel("my/model", { "my/model": { create: () => made } }, environment())).toBe(
+      made,
+    );
+    expect(resolveModel(made, {}, environment())).toBe(made);
   });
 
   it.each(["openai/gpt", "local", "local/", "", "toString", "__proto__"])(
     "refuses %j with advice",
     (id) => {
-      expect(() => resolveModel(id, {}, {})).toThrow(ModelNotConfigured);
-      expect(() => resolveModel(id, {}, {})).toThrow(/HOLDFAST_MODEL/);
+      expect(() => resolveModel(id, {}, environment())).toThrow(ModelNotConfigured);
+      expect(() => resolveModel(id, {}, environment())).toThrow(/HOLDFAST_MODEL/);
     },
   );
 });

@@ -5,6 +5,7 @@ import { defineAgent, type AgentOptions } from "../../../shared/define/agent.ts"
 import { defineTool, type ToolOptions } from "../../../shared/define/tool.ts";
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
 import { AgentPolicySchema, type AgentPolicyInput } from "../../../shared/wire/policy.ts";
+import { environment } from "../support/environment.ts";
 import { AgentRegistry, digestDefinition } from "../../../durable-objects/agents/registry.ts";
 
 type StringAgent = AgentOptions<z.ZodString, z.ZodType>;
@@ -111,8 +112,10 @@ describe("defining an agent", () => {
   });
 
   it("refuses two agents of one id in a deployment", () => {
-    expect(refusal(() => new AgentRegistry([agent(), agent()], {}, {}))).toContain("helper");
-    const registry = new AgentRegistry([agent(), agent({ id: "other" })], {}, {});
+    expect(refusal(() => new AgentRegistry([agent(), agent()], {}, environment()))).toContain(
+      "helper",
+    );
+    const registry = new AgentRegistry([agent(), agent({ id: "other" })], {}, environment());
     expect(registry.ids()).toEqual(["helper", "other"]);
     expect(registry.find("helper")?.agent.id).toBe("helper");
     expect(registry.find("nobody")).toBeNull();
@@ -261,7 +264,7 @@ describe("[THR-10] definition digests", () => {
     const digestOf = (provider: string, name: string) =>
       digestDefinition(agent(), { provider, name }).model;
     expect(new Set([digestOf("a", "b"), digestOf("a", "c"), digestOf("b", "b")]).size).toBe(3);
-    const [here, there] = [{}, { HOLDFAST_MODEL: "local/other" }].map(
+    const [here, there] = [environment(), environment({ HOLDFAST_MODEL: "local/other" })].map(
       (env) => new AgentRegistry([agent()], {}, env).find("helper")?.digests.model,
     );
     expect(here).not.toBe(there);

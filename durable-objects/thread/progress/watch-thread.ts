@@ -1,0 +1,182 @@
+// What a watcher of a thread reads: records past its cursor, the state whenever it changed, and the open turn's text as it grows. It is
+// pulled: a slow reader costs no memory, as records wait in the log and text is sent in larger pieces. Nothing here is stored.
+import { utf8Length } from "../../../shared/bytes.ts";
+import {
+  renderEvent,
+  renderThrough,
+  type EventsRequest,
+  type ThreadEvent,
+} from "../../../shared/wire/events.ts";
+import { LogCorrupt } from "../journal/record-codec.ts";
+import { requireSubmission } from "../ledger/find-submission.ts";
+import type { ThreadCore } from "../thread-core.ts";
+import { readSettlement } from "../view/read-submission.ts";
+import { describeState, stateOf, type ThreadSnapshot } from "../view/thread-snapshot.ts";
+import { beginTurn, readDeltas, type TurnCursor } from "./open-turn.ts";
+
+/** One pull sends about this much, so that a long log is streamed and never held. */
+const MAX_CHUNK_BYTES = 64 * 1024;
+
+/**
+ * The events as UTF-8 text, until the followed submission settled, the cursor turns out unreadable, or nothing runs any more; it never
+ * waits for work to come. Throws `SubmissionNotFound`, before anything is sent.
+ */
+export function watchThread(core: ThreadCore, asked: EventsRequest): ReadableStream<Uint8Array> {
+  if (asked.submissionId !== undefined) requireSubmission(core, asked.submissionId);
+  const watcher = new Watcher(core, asked);
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    type: "bytes",
+    async pull(controller) {
+      const text = await watcher.next();
+      if (text === null) {
+        controller.close();
+        // A pending read of a byte stream is answered by hand.
+        controller.byobRequest?.respond(0);
+        return;
+      }
+      controller.enqueue(encoder.encode(text));
+    },
+    cancel: () => watcher.stop(),
+  });
+}
+
+class Watcher {
+  readonly #core: ThreadCore;
+  readonly #asked: EventsRequest;
+  readonly #joinedAt: number;
+  #cursor: number;
+  #turn: TurnCursor | null = null;
+  #lastState = "";
+  #seenCommits = -1;
+  #isOver = false;
+
+  constructor(core: ThreadCore, asked: EventsRequest) {
+    this.#core = core;
+    this.#asked = asked;
+    this.#cursor = asked.after;
+    this.#joinedAt = core.changes.version;
+  }
+
+  /** What is new, waiting for it while something runs; null after the end. */
+  async next(): Promise<string | null> {
+    const { changes } = this.#core;
+    for (;;) {
+      if (this.#isOver) return null;
+      const { version } = changes;
+      const text = this.#read();
+      if (text !== "" || this.#isOver) return text === "" ? null : text;
+      await changes.after(version);
+    }
+  }
+
+  stop(): void {
+    this.#isOver = true;
+  }
+
+  #read(): string {
+    const gap = this.#findGap();
+    if (gap !== null) return this.#end(renderEvent(gap));
+    let text = this.#readCommitted();
+    if (!this.#hasReadAll()) return text;
+    if (this.#asked.deltas) text += this.#readOpenTurn();
+    return text + this.#readEnd();
+  }
+
+  #findGap(): ThreadEvent | null {
+    const tail = this.#core.journal.tail().sequence;
+    return this.#cursor <= tail
+      ? null
+      : { event: "gap", data: { after: this.#cursor, tail, reason: "past-the-end" } };
+  }
+
+  /** The state first: a reader who comes before the first record sees at once that the work is queued. */
+  #readCommitted(): string {
+    const { commits } = this.#core.changes;
+    if (commits === this.#seenCommits && this.#hasReadAll()) return "";
+    this.#seenCommits = commits;
+    const state = this.#renderState();
+    const changed = state === this.#lastState ? "" : state;
+    this.#lastState = state;
+    try {
+      return changed + this.#readRecords();
+    } catch (error) {
+      if (!(error instanceof LogCorrupt)) throw error;
+      const tail = this.#core.journal.tail().sequence;
+      const data = { after: this.#cursor, tail, reason: "unreadable" as const };
+      return this.#end(changed + renderEvent({ event: "gap", data }));
+    }
+  }
+
+  #readRecords(): string {
+    let text = "";
+    while (!this.#hasReadAll() && utf8Length(text) < MAX_CHUNK_BYTES) {
+      for (const record of this.#core.shared.recordsAfter(this.#cursor)) {
+        if (this.#concerns(record.submissionId)) text += record.text;
+        this.#cursor = record.sequence;
+      }
+    }
+    return text;
+  }
+
+  #concerns(submissionId: string | null): boolean {
+    const followed = this.#asked.submissionId;
+    return followed === undefined || followed === submissionId;
+  }
+
+  #hasReadAll(): boolean {
+    return this.#cursor >= this.#core.journal.tail().sequence;
+  }
+
+  #readOpenTurn(): string {
+    const open = this.#core.live?.openTurn ?? null;
+    if (open === null || !this.#concerns(open.submissionId)) {
+      return "";
+    }
+    const isKnown = this.#turn?.of === open;
+    // One who joins in the middle, or whose turn is called again, is told that it gets the turn from its beginning.
+    const isRepeated = this.#turn !== null && this.#turn.of.turn === open.turn;
+    const event = !isKnown && (isRepeated || open.since <= this.#joinedAt) ? "resync" : "delta";
+    const from = isKnown && this.#turn !== null ? this.#turn : beginTurn(open);
+    const { deltas, cursor } = readDeltas(from);
+    // Before its first text there is nothing to tell, and the telling is still due.
+    if (deltas.length === 0 && !isKnown) return "";
+    this.#turn = cursor;
+    return deltas.map((data) => renderEvent({ event, data })).join("");
+  }
+
+  #readEnd(): string {
+    const { submissionId } = this.#asked;
+    const settlement = submissionId === undefined ? null : readSettlement(this.#core, submissionId);
+    if (settlement !== null && submissionId !== undefined) {
+      return this.#end(renderEvent({ event: "settled", data: { submissionId, settlement } }));
+    }
+    return this.#core.shared.snapshot().state === "running" ? "" : this.#end("");
+  }
+
+  #renderState(): string {
+    const { submissionId } = this.#asked;
+    const snapshot = this.#core.shared.snapshot();
+    const data =
+      submissionId === undefined
+        ? describeState(this.#core, snapshot)
+        : this.#describeSubmission(submissionId, snapshot);
+    return renderEvent({ event: "state", data });
+  }
+
+  #describeSubmission(submissionId: string, { owed, row }: ThreadSnapshot) {
+    const entry = requireSubmission(this.#core, submissionId);
+    const position = owed.findIndex((each) => each.submissionId === submissionId);
+    return {
+      submissionId,
+      ...stateOf(this.#core, entry, row.claimedRun),
+      ...(position < 0 ? {} : { position }),
+    };
+  }
+
+  /** The last of it, with how far the log was looked through. */
+  #end(text: string): string {
+    this.#isOver = true;
+    return text + renderThrough(this.#cursor);
+  }
+}

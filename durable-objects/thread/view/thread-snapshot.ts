@@ -1,0 +1,71 @@
+// What several views of a thread derive from: its owed work and what is first among it. Read once per commit, however many look.
+import { must } from "../../../shared/assert.ts";
+import type { SubmissionState, Wait } from "../../../shared/wire/submission.ts";
+import type { Attention, ThreadState, ThreadView } from "../../../shared/wire/thread.ts";
+import type { LedgerEntry } from "../ledger/ledger.store.ts";
+import { findHead, selectHead, type HeadSelection } from "../ledger/select-head.ts";
+import { deriveState, deriveWait } from "../ledger/submission-state.ts";
+import type { ThreadRow } from "../ledger/thread-row.store.ts";
+import type { ThreadCore } from "../thread-core.ts";
+import { renderThreadState } from "./render-explanation.ts";
+
+export interface ThreadSnapshot {
+  readonly row: ThreadRow;
+  readonly owed: readonly LedgerEntry[];
+  readonly head: HeadSelection;
+  readonly state: ThreadState;
+}
+
+export function readSnapshot(core: ThreadCore): ThreadSnapshot {
+  const row = must(core.row.read(), "an open thread has its row");
+  const owed = core.ledger.owed();
+  const head = selectHead(owed, row.claimedRun, core.clock.now());
+  const state = renderThreadState(owed.length, head, (agentId) => core.registry.has(agentId));
+  return { row, owed, head, state };
+}
+
+/** The state as a watcher is told it, and as the thread's own view begins. */
+export function describeState(
+  core: ThreadCore,
+  snapshot: ThreadSnapshot,
+): Omit<ThreadView, "tail" | "createdAt"> {
+  const { row, owed, state } = snapshot;
+  const active = findHead(owed, row.claimedRun)?.submissionId;
+  return {
+    threadId: core.threadId,
+    state,
+    queueDepth: owed.length,
+    ...(active === undefined ? {} : { activeSubmission: active }),
+    attention: attentionOf(core, owed),
+  };
+}
+
+/** Owed work that nothing moves by itself. A model call that is retried soon is not among it. */
+function attentionOf(core: ThreadCore, owed: readonly LedgerEntry[]): Attention[] {
+  return owed.flatMap((entry) => {
+    const wait = deriveWait(entry, core.registry.has(entry.agentId));
+    if (wait === null || wait.reason === "retry-backoff") return [];
+    const { reason, since, deadline, operationIds } = wait;
+    const { submissionId } = entry;
+    return [
+      {
+        submissionId,
+        reason,
+        since,
+        deadline,
+        ...(operationIds === undefined ? {} : { operationIds }),
+      },
+    ];
+  });
+}
+
+/** State and wait of one submission, as every view shows them. */
+export function stateOf(
+  core: ThreadCore,
+  entry: LedgerEntry,
+  claimedRun: number | null,
+): { state: SubmissionState; wait?: Wait } {
+  const isBound = core.registry.has(entry.agentId);
+  const wait = deriveWait(entry, isBound);
+  return { state: deriveState(entry, claimedRun, isBound), ...(wait === null ? {} : { wait }) };
+}
