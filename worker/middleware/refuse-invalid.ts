@@ -4,8 +4,6 @@ import type { z } from "zod";
 
 interface Validated {
   readonly target: string;
-  /** The part as it came. */
-  readonly data: unknown;
   readonly success: boolean;
   readonly error?: z.ZodError;
 }
@@ -18,7 +16,7 @@ const PARAMETER_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Called for every part of every request; throws for the parts that do not fit. */
-export function refuseInvalid({ target, data, success, error }: Validated): void {
+export function refuseInvalid({ target, success, error }: Validated): void {
   if (success || error === undefined) return;
   const [first] = error.issues;
   const name = String(first?.path[0] ?? "");
@@ -29,7 +27,7 @@ export function refuseInvalid({ target, data, success, error }: Validated): void
       `The ${PARAMETER_NAMES[name] ?? name} is not one: ${rule}.`,
     );
   }
-  if (target === "header") throw headerRefusal(name, rule, isMissing(data, name));
+  if (target === "header") throw headerRefusal(name, rule, isMissing(error));
   if (target === "query" && name === "after") throw cursorRefusal();
   throw new HoldfastError(
     "MalformedRequest",
@@ -51,10 +49,8 @@ function headerRefusal(name: string, rule: string, isMissing: boolean): Holdfast
 }
 
 /** An empty header says nothing either. */
-function isMissing(data: unknown, name: string): boolean {
-  const value: unknown =
-    typeof data === "object" && data !== null ? Reflect.get(data, name) : undefined;
-  return value === undefined || value === "";
+function isMissing(error: z.ZodError): boolean {
+  return error.issues.some(({ code }) => code === "invalid_type" || code === "too_small");
 }
 
 function cursorRefusal(): HoldfastError {

@@ -42,7 +42,7 @@ submissions.openapi(
     middleware: readBody,
     request: {
       params: ThreadParams,
-      headers: z.object({ "idempotency-key": PrintableIdSchema, prefer: PreferSchema }),
+      headers: z.object({ "idempotency-key": PrintableIdSchema.min(1), prefer: PreferSchema }),
       body: jsonBody(SubmitRequestSchema),
     },
     responses: {
