@@ -2,6 +2,7 @@
 // clock, the model and the crash points of the objects it drives.
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
+import { answerOutside } from "./test/support/outside-world.ts";
 
 const DEV_KEY_SHA256 = "efa09fd8a1c9d99607ea6934a09fd2bc964648a53f0fc3909d95d353830f5ee5";
 
@@ -26,6 +27,19 @@ export default defineConfig({
                 THREADS: { className: "ThreadObject", useSQLite: true },
                 OUTSIDE: { className: "OutsideObject", useSQLite: true },
               },
+              outboundService: answerOutside,
+              streamingTails: ["tail"],
+              serviceBindings: { TRACES: { name: "tail", entrypoint: "Inspect" } },
+              workers: [
+                {
+                  name: "tail",
+                  modules: true,
+                  scriptPath: "./test/support/tail-worker.mjs",
+                  compatibilityDate: "2026-11-01",
+                },
+              ],
+              // A limiter under another name: tests that want one hand it to the app as its own.
+              ratelimits: { TEST_LIMITER: { namespace_id: "1", simple: { limit: 3, period: 60 } } },
               bindings: {
                 HOLDFAST_API_KEYS: JSON.stringify([
                   {

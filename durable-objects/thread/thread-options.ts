@@ -13,7 +13,7 @@ export interface ThreadOptions {
   /** Asked for each call before anything of its batch starts; allows everything by default (TOOL-06). */
   readonly toolAuthorization?: ToolAuthorization;
   /** Asked in the object before each operation; allows by default what the permission allows (SEC-02). */
-  readonly authorizeOperation?: AuthorizeOperation;
+  readonly authorizeOperation?: AuthorizeOperation | undefined;
   /** Makes what tools get as `services`, once per object. Contract: synchronous, local, bounded: it runs when an object wakes. */
   readonly services?: (env: Environment) => Services;
   readonly limits?: Partial<ThreadLimits>;

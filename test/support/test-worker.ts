@@ -29,6 +29,9 @@ const deployment = holdfast(
     ],
     models: { "test/scripted": { create: () => scriptedModel } },
     toolAuthorization: (request) => testOptions.authorize(request),
+    get authorizeOperation() {
+      return testOptions.authorizeOperation;
+    },
     get limits() {
       return testOptions.limits;
     },
@@ -44,4 +47,5 @@ export class OutsideObject extends DurableObject {
 }
 
 export class ThreadObject extends deployment.ThreadObject {}
+export class HoldfastService extends deployment.HoldfastService {}
 export default deployment.worker;

@@ -1,0 +1,24 @@
+// What the Worker under test finds when it calls out: one issuer of tokens, whose key set the tests put there, and nothing else. Runs in Node.
+import { Response, type Request } from "miniflare";
+
+export const ISSUER_ORIGIN = "https://issuer.test";
+
+/** What each path of the issuer answers, by the tests' own PUT; a path that nobody put is 404, one with an empty body fails with 500. */
+const answers = new Map<string, string>();
+/** How often each path was read. */
+const reads = new Map<string, number>();
+
+export async function answerOutside(request: Request): Promise<Response> {
+  const { origin, pathname } = new URL(request.url);
+  if (origin !== ISSUER_ORIGIN) return new Response("blocked", { status: 599 });
+  if (request.method === "PUT") {
+    answers.set(pathname, await request.text());
+    return new Response(null, { status: 204 });
+  }
+  if (request.method === "POST") return Response.json({ reads: reads.get(pathname) ?? 0 });
+  reads.set(pathname, (reads.get(pathname) ?? 0) + 1);
+  const answer = answers.get(pathname);
+  if (answer === undefined) return new Response("not found", { status: 404 });
+  if (answer === "") return new Response("down", { status: 500 });
+  return new Response(answer, { headers: { "content-type": "application/json" } });
+}
