@@ -30,9 +30,10 @@ export async function authorizeOperation(
   authorize: AuthorizeOperation,
   request: OperationRequest,
 ): Promise<void> {
-  let isAllowed: boolean;
+  // Not trusted to be a boolean: a hook that forgot to answer does not allow.
+  let answer: unknown;
   try {
-    isAllowed = await authorize(request);
+    answer = await authorize(request);
   } catch (error) {
     logEvent("error", "authorize-operation-failed", {
       operation: request.operation,
@@ -44,6 +45,5 @@ export async function authorizeOperation(
       { cause: error, fields: { reason: "authorization", retryAfterSeconds: 1 } },
     );
   }
-  // Only `true` allows: a hook that forgot to answer does not.
-  if (isAllowed !== true) throw threadNotFound();
+  if (answer !== true) throw threadNotFound();
 }

@@ -1,0 +1,87 @@
+// Calls over HTTP. A problem document becomes the error that it describes; anything else that is no answer is `Unavailable`.
+import { z } from "zod";
+import { isErrorCode } from "../errors/codes.ts";
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import type { AgentList } from "../wire/agent-view.ts";
+import type { AnswerOf } from "../wire/answers.ts";
+import { ProblemSchema } from "../wire/problem.ts";
+import { planRequest, type HttpRequest } from "./http-request.ts";
+import type { Transport } from "./transport.ts";
+
+export interface HttpOptions {
+  /** Of the deployment, such as `https://agents.example.com`. */
+  readonly baseUrl: string;
+  /** An API key or a token, or what fetches one for each request. */
+  readonly token: string | (() => string | Promise<string>);
+  /** By default the global one. */
+  readonly fetch?: (request: Request) => Promise<Response>;
+}
+
+export function httpTransport(options: HttpOptions): Transport {
+  const send = async (request: HttpRequest, signal: AbortSignal | undefined): Promise<Response> => {
+    const token = typeof options.token === "function" ? await options.token() : options.token;
+    const { method, path, headers, body } = request;
+    const sent = new Request(new URL(path, options.baseUrl), {
+      method,
+      headers: {
+        ...headers,
+        authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const response = await reach(() => (options.fetch ?? fetch)(sent), signal);
+    if (response.ok) return response;
+    throw await readProblem(response);
+  };
+  return {
+    async call(operation, request, signal) {
+      const response = await send(planRequest(operation, request), signal);
+      // The server is trusted to answer what it documents; a client is no place to find out otherwise.
+      const answer = z.custom<AnswerOf<typeof operation>>();
+      if (operation === "events") return answer.parse(response.body);
+      const isOwed = operation === "awaitSettlementRecord" && response.status === 202;
+      const body: unknown = await reach(() => response.json(), signal);
+      return answer.parse(isOwed ? null : body);
+    },
+    async agents(signal) {
+      const response = await send({ method: "GET", path: "/v1/agents" }, signal);
+      return z.custom<AgentList>().parse(await reach(() => response.json(), signal));
+    },
+  };
+}
+
+/** A network that fails says nothing of what became of the request. */
+async function reach<T>(step: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  try {
+    return await step();
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new HoldfastError("Unavailable", "The server could not be reached.", {
+      cause,
+      fields: { outcome: "unknown" },
+    });
+  }
+}
+
+async function readProblem(response: Response): Promise<HoldfastError> {
+  const body: unknown = await response.json().catch(() => null);
+  const parsed = ProblemSchema.safeParse(body);
+  const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
+  const retry = Number.isFinite(retryAfter) ? { retryAfterSeconds: retryAfter } : {};
+  if (!parsed.success || !isErrorCode(parsed.data.code)) {
+    return new HoldfastError(
+      "Unavailable",
+      `The server answered ${response.status} without a problem document.`,
+      { fields: { status: response.status, outcome: "unknown", ...retry } },
+    );
+  }
+  const { code, detail, errors, type: _type, title: _title, ...fields } = parsed.data;
+  return HoldfastError.fromWire({
+    code,
+    detail,
+    fields: z.record(z.string(), z.json()).parse({ ...fields, ...retry }),
+    ...(errors === undefined ? {} : { errors }),
+  });
+}
