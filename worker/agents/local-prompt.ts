@@ -7,11 +7,25 @@ export function lastUserText(prompt: LanguageModelV4Prompt): string {
   return message?.content.map((part) => (part.type === "text" ? part.text : "")).join("") ?? "";
 }
 
+type ToolMessage = Extract<LanguageModelV4Prompt[number], { role: "tool" }>;
+type ToolResult = Extract<ToolMessage["content"][number], { type: "tool-result" }>;
+
 /** The tools whose results came since the newest user message, in order. */
 export function toolsAnswered(prompt: LanguageModelV4Prompt): string[] {
+  return toolResults(prompt).map(({ toolName }) => toolName);
+}
+
+/** What the calls of one tool returned since the newest user message, in order; failures are left out. */
+export function resultsOf(prompt: LanguageModelV4Prompt, tool: string): unknown[] {
+  return toolResults(prompt).flatMap(({ toolName, output }) =>
+    toolName === tool && output.type === "json" ? [output.value] : [],
+  );
+}
+
+function toolResults(prompt: LanguageModelV4Prompt): ToolResult[] {
   const from = prompt.findLastIndex((message) => message.role === "user");
   return prompt
     .slice(from)
     .flatMap((message) => (message.role === "tool" ? message.content : []))
-    .flatMap((part) => (part.type === "tool-result" ? [part.toolName] : []));
+    .flatMap((part) => (part.type === "tool-result" ? [part] : []));
 }
