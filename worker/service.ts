@@ -25,8 +25,14 @@ function requestSchemaOf<Operation extends ThreadOperation>(
   return schemas[operation];
 }
 
+/** What the factory makes. Named, so that a package's declarations can say it. */
+export type HoldfastServiceClass = new (
+  ctx: ExecutionContext<unknown>,
+  env: Cloudflare.Env,
+) => WorkerEntrypoint<Cloudflare.Env, unknown> & ServiceRpc;
+
 /** The class for one deployment. Every method answers with data, never with a throw. */
-export function serviceClass(deployment: Deployment) {
+export function serviceClass(deployment: Deployment): HoldfastServiceClass {
   return class HoldfastService
     extends WorkerEntrypoint<Cloudflare.Env, unknown>
     implements ServiceRpc

@@ -31,11 +31,17 @@ interface Asked {
   readonly submissionId?: string | undefined;
 }
 
+/** What the factory makes. Named, so that a package's declarations can say it. */
+export type ThreadObjectClass = new (
+  ctx: DurableObjectState,
+  env: Cloudflare.Env,
+) => DurableObject & ThreadRpc & { alarm(info?: AlarmInvocationInfo): Promise<void> };
+
 /** The class for one deployment's options. Export a class that extends it, so that its binding is typed. */
 export function threadObjectClass(
   optionsOf: (env: Environment) => ThreadOptions,
   ports: Ports = systemPorts,
-) {
+): ThreadObjectClass {
   return class ThreadObject extends DurableObject implements ThreadRpc {
     readonly #services: ThreadServices;
 

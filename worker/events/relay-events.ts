@@ -74,19 +74,29 @@ class Relay {
   }
 
   async open(): Promise<void> {
-    this.#blocks = new BlockReader(await this.#source.watch(this.#cursor));
+    const blocks = new BlockReader(await this.#source.watch(this.#cursor));
+    this.#blocks = blocks;
+    // The client left while the object was asked.
+    if (this.#isOver) await blocks.cancel();
   }
 
   /** The next text for the client; null after the end. */
   async next(): Promise<string | null> {
-    while (!this.#isOver) {
-      this.#pending ??= this.#advance();
-      const text = await this.#orHeartbeat(this.#pending);
-      if (text === HEARTBEAT) return text;
-      this.#pending = null;
-      if (text !== null && text !== "") return text;
+    const { promise: silence, resolve } = Promise.withResolvers<string>();
+    // One timer, however often the object answers and has nothing that is for the client.
+    const timer = setTimeout(() => resolve(HEARTBEAT), this.#timing.heartbeatMillis);
+    try {
+      while (!this.#isOver) {
+        this.#pending ??= this.#advance();
+        const text = await Promise.race([this.#pending, silence]);
+        if (text === HEARTBEAT) return text;
+        this.#pending = null;
+        if (text !== null && text !== "") return text;
+      }
+      return null;
+    } finally {
+      clearTimeout(timer);
     }
-    return null;
   }
 
   /** The client is gone: whatever is asked of the object for it ends. */
@@ -110,13 +120,13 @@ class Relay {
   }
 
   #pass(block: string): string {
-    const through = /^: through (\d+)$/m.exec(block)?.[1];
+    const through = /^: through (\d+)\n\n$/.exec(block)?.[1];
     if (through !== undefined) {
       this.#through = Number(through);
       return "";
     }
-    const event = /^event: ([a-z]+)$/m.exec(block)?.[1];
-    const id = /^id: (\d+)$/m.exec(block)?.[1];
+    // Its first lines alone: the data behind them is anybody's text, and may imitate others.
+    const [, event, id] = /^event: ([a-z]+)\n(?:id: (\d+)\n)?/.exec(block) ?? [];
     if (id !== undefined) {
       this.#cursor = Number(id);
       this.#through = Math.max(this.#through, this.#cursor);
@@ -126,7 +136,10 @@ class Relay {
       if (block === this.#lastState) return "";
       this.#lastState = block;
     }
-    if (event === "settled" || event === "gap") this.#isOver = true;
+    if (event === "settled" || event === "gap") {
+      this.#isOver = true;
+      void this.#blocks?.cancel();
+    }
     return block;
   }
 
@@ -143,22 +156,12 @@ class Relay {
       return "";
     }
     if (first.tail <= this.#through) return this.#bye("idle", this.#timing.idleRetryMillis);
-    this.#blocks = new BlockReader(await this.#source.watch(this.#cursor));
+    await this.open();
     return "";
   }
 
   #bye(reason: "idle" | "interrupted", retryMillis: number): string {
     this.#isOver = true;
     return renderEvent({ event: "bye", data: { reason } }, retryMillis);
-  }
-
-  async #orHeartbeat(text: Promise<string | null>): Promise<string | null> {
-    const { promise: silence, resolve } = Promise.withResolvers<string>();
-    const timer = setTimeout(() => resolve(HEARTBEAT), this.#timing.heartbeatMillis);
-    try {
-      return await Promise.race([text, silence]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 }

@@ -2,11 +2,11 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { ERROR_CODES, isErrorCode } from "../../shared/errors/codes.ts";
 import { API_OPERATIONS } from "../../shared/wire/access.ts";
+import { DESCRIPTION, VERSION } from "../../shared/version.ts";
 import type { AppEnv } from "../app-env.ts";
 import { PAGE_POLICY } from "./page.ts";
 import { renderErrorPage, renderErrorIndex } from "./error-pages.ts";
 import { renderReference } from "./reference-page.ts";
-import packageJson from "../../package.json" with { type: "json" };
 
 export type ApiDocument = ReturnType<OpenAPIHono<AppEnv>["getOpenAPI31Document"]>;
 
@@ -41,8 +41,8 @@ function describeApi(app: OpenAPIHono<AppEnv>): ApiDocument {
     openapi: "3.1.0",
     info: {
       title: "Holdfast",
-      version: packageJson.version,
-      description: packageJson.description,
+      version: VERSION,
+      description: DESCRIPTION,
       license: { name: "Apache-2.0" },
     },
     security: [{ bearer: [] }],

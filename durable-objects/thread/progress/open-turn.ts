@@ -12,36 +12,37 @@ export interface OpenTurn {
   readonly blocks: StreamReduction["blocks"];
 }
 
-/** How much of an open turn a watcher has been sent. */
+/** How much of an open turn a watcher has been sent: the length of each block's text. */
 export interface TurnCursor {
   readonly of: OpenTurn;
-  readonly block: number;
-  readonly unit: number;
-  readonly sent: Readonly<Record<DeltaEvent["kind"], number>>;
+  readonly sent: readonly number[];
 }
 
 export function beginTurn(of: OpenTurn): TurnCursor {
-  return { of, block: 0, unit: 0, sent: { text: 0, reasoning: 0 } };
+  return { of, sent: [] };
 }
 
-/** The text past the cursor as deltas, one per block, and the cursor behind it. A reader that lags gets fewer and larger ones. Pure. */
-export function readDeltas(cursor: TurnCursor): { deltas: DeltaEvent[]; cursor: TurnCursor } {
-  const { of } = cursor;
+/**
+ * The text past the cursor as deltas, at most one per block, and the cursor behind it. A reader that lags gets fewer and larger ones.
+ * Any block may still grow: providers go on with a text after a tool call, and stream several at a time. Pure.
+ */
+export function readDeltas({ of, sent }: TurnCursor): { deltas: DeltaEvent[]; cursor: TurnCursor } {
   const { submissionId, turn, attempt, blocks } = of;
   const deltas: DeltaEvent[] = [];
-  const sent = { ...cursor.sent };
-  let { block, unit } = cursor;
-  for (; block < blocks.length; block += 1, unit = 0) {
-    const current = blocks[block];
-    if (current === undefined) break;
-    if (current.kind === "call") continue;
-    const { kind } = current;
-    const text = current.text.slice(unit);
-    if (text !== "") deltas.push({ submissionId, turn, attempt, kind, offset: sent[kind], text });
-    sent[kind] += text.length;
-    unit = current.text.length;
-    // The last block may still grow.
-    if (block === blocks.length - 1) break;
+  const ends = { text: 0, reasoning: 0 };
+  const hasGrown = { text: false, reasoning: false };
+  for (const [index, block] of blocks.entries()) {
+    if (block.kind === "call") continue;
+    const { kind } = block;
+    // A reader replaces all that follows an offset: what stands behind text that grew is sent again.
+    const known = hasGrown[kind] ? 0 : (sent[index] ?? 0);
+    const text = block.text.slice(known);
+    if (text !== "") {
+      deltas.push({ submissionId, turn, attempt, kind, offset: ends[kind] + known, text });
+      hasGrown[kind] = true;
+    }
+    ends[kind] += block.text.length;
   }
-  return { deltas, cursor: { of, block, unit, sent } };
+  const lengths = blocks.map((block) => (block.kind === "call" ? 0 : block.text.length));
+  return { deltas, cursor: { of, sent: lengths } };
 }
