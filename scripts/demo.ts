@@ -3,9 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { opsAssistant } from "../worker/agents/ops-assistant.ts";
+import type { travelPlanner } from "../worker/agents/travel-planner.ts";
 import { startOpsService } from "./demo/ops-service.ts";
 import { startServer, type DemoServer } from "./demo/server.ts";
-import { DemoThread } from "./demo/thread.ts";
+import { follow, openThread, operationOf } from "./demo/thread.ts";
 
 /** Longer than the demo: the kill comes while the restart is under way. */
 const RESTART_TAKES_MILLIS = 120_000;
@@ -34,30 +36,33 @@ try {
   const base = `http://127.0.0.1:${port}`;
 
   say("An agent without tools: structured input, structured output.");
-  const trip = new DemoThread(base, "trip");
-  const planned = await trip.submit("travel-planner", "trip-1", { destination: "Lisbon", days: 2 });
-  await trip.follow((record) => record.type === "SubmissionSettled");
+  const trip = openThread(base, "trip");
+  const planned = await trip.submit<typeof travelPlanner>(
+    "travel-planner",
+    { destination: "Lisbon", days: 2 },
+    { idempotencyKey: "trip-1" },
+  );
+  await follow(trip, 0, (record) => record.type === "SubmissionSettled");
   const plan = await trip.settlement(planned.receipt.submissionId);
   console.log(`       output: ${JSON.stringify(plan.output)}`);
 
   say("An agent with tools: it reads logs, then asks a person before it restarts a service.");
-  const ops1 = new DemoThread(base, "ops");
-  const { receipt } = await ops1.submit("ops-assistant", "ops-1", {
-    request: "billing is stuck, please look into it",
-  });
-  await ops1.follow((record) => record.type === "ApprovalRequested");
-  const approval = await ops1.operation("approval");
+  const ops1 = openThread(base, "ops");
+  const { receipt } = await ops1.submit<typeof opsAssistant>(
+    "ops-assistant",
+    { request: "billing is stuck, please look into it" },
+    { idempotencyKey: "ops-1" },
+  );
+  let seen = await follow(ops1, 0, (record) => record.type === "ApprovalRequested");
+  const approval = await operationOf(ops1, "approval");
   console.log(`       it wants ${approval.toolName} ${JSON.stringify(approval.arguments)}`);
 
   say("A person approves. The restart begins outside …");
   const { operationId, argumentsDigest } = approval;
-  await ops1.decide({
-    operationId,
-    argumentsDigest,
-    decision: "approve",
-    reason: "customers wait",
-  });
-  await ops1.follow((record) => record.type === "ToolsPrepared");
+  await ops1.decide([
+    { operationId, argumentsDigest, decision: "approve", reason: "customers wait" },
+  ]);
+  seen = await follow(ops1, seen, (record) => record.type === "ToolsPrepared");
   await ops.busy;
 
   say(`… and the server is killed in the middle of it (SIGKILL to process group ${server.pid}).`);
@@ -67,28 +72,29 @@ try {
     "Starting it again on the same storage. No request is sent for the run; its alarm takes it up.",
   );
   server = await startServer(options);
-  await ops1.follow((record) => record.type === "ToolUnknown");
-  console.log(`       ${await ops1.explain()}`);
+  seen = await follow(ops1, seen, (record) => record.type === "ToolUnknown");
+  console.log(`       ${(await ops1.explain()).summary}`);
 
   say("The person looks outside: did the restart happen?");
-  const unknown = await ops1.operation("unknown");
+  const unknown = await operationOf(ops1, "unknown");
   const happened = ops.restarts.get(operationId) ?? 0;
   console.log(
     `       the service was asked ${happened} time${happened === 1 ? "" : "s"} under this key`,
   );
-  await ops1.decide({
-    operationId: unknown.operationId,
-    decision: "completed",
-    result: { restarted: true },
-    reason: "the service's log shows the restart",
-  });
-  await ops1.follow((record) => record.type === "SubmissionSettled");
+  await ops1.decide([
+    {
+      operationId: unknown.operationId,
+      decision: "completed",
+      result: { restarted: true },
+      reason: "the service's log shows the restart",
+    },
+  ]);
+  await follow(ops1, seen, (record) => record.type === "SubmissionSettled");
   const settlement = await ops1.settlement(receipt.submissionId);
   console.log(`       output: ${JSON.stringify(settlement.output)}`);
 
-  const settlements = (await ops1.records()).filter(
-    (record) => record.type === "SubmissionSettled",
-  );
+  const settled = await ops1.page({ types: ["SubmissionSettled"], limit: 256 });
+  const settlements = settled.records;
   const ran = ops.restarts.get(operationId) ?? 0;
   if (settlements.length !== 1 || ran !== 1 || settlement.outcome !== "completed") {
     throw new Error(`${settlements.length} settlements, ${ran} restarts, ${settlement.outcome}`);
@@ -103,8 +109,9 @@ Try it by hand:
     -H 'Authorization: Bearer holdfast-dev' -H 'Idempotency-Key: first' \\
     -H 'Content-Type: application/json' -H 'Prefer: wait=20' \\
     -d '{"agent":"travel-planner","input":{"destination":"Porto"}}'
-  curl -s http://127.0.0.1:8787/v1/threads/mine/records -H 'Authorization: Bearer holdfast-dev'
-  curl -s http://127.0.0.1:8787/v1/threads/mine/explain -H 'Authorization: Bearer holdfast-dev'`);
+  curl -N http://127.0.0.1:8787/v1/threads/mine/events -H 'Authorization: Bearer holdfast-dev'
+  curl -s http://127.0.0.1:8787/v1/threads/mine/explain -H 'Authorization: Bearer holdfast-dev'
+  http://127.0.0.1:8787/docs has every route.`);
 } catch (error) {
   console.error(
     "\nThe demo did not end as it should:",

@@ -1,99 +1,37 @@
-// What the demo asks of the API, over plain HTTP, and how it shows a thread's records as they come.
-import { setTimeout as delay } from "node:timers/promises";
-import { z } from "zod";
-import {
-  OperationListSchema,
-  type Decision,
-  type Operation,
-} from "../../shared/wire/operations.ts";
-import { RecordPageSchema } from "../../shared/wire/progress.ts";
+// A thread as the demo shows it: the typed client, with the records printed as their events come.
+import { holdfastClient, type ThreadHandle } from "../../shared/client/index.ts";
+import type { Operation } from "../../shared/wire/operations.ts";
 import type { ThreadRecord } from "../../shared/wire/records.ts";
-import { SettlementSchema, type Settlement } from "../../shared/wire/settlement.ts";
-import { SubmitResultSchema, type SubmitResult } from "../../shared/wire/submission.ts";
 
-export class DemoThread {
-  readonly #url: string;
-  #shown = 0;
+export function openThread(baseUrl: string, threadId: string): ThreadHandle {
+  // Patient: the server is killed and started again in the middle.
+  const retry = { maxRetries: 200, baseMillis: 100, capMillis: 500 };
+  return holdfastClient({ baseUrl, token: "holdfast-dev", retry }).thread(threadId);
+}
 
-  constructor(base: string, threadId: string) {
-    this.#url = `${base}/v1/threads/${threadId}`;
+/** Prints new records until one of them fits; returns its sequence, from which the next look goes on. */
+export async function follow(
+  thread: ThreadHandle,
+  after: number,
+  fits: (record: ThreadRecord) => boolean,
+): Promise<number> {
+  for await (const event of thread.events({ after, deltas: false })) {
+    if (event.event !== "record") continue;
+    const record = event.data;
+    console.log(`  ${`${record.sequence}`.padStart(3)}  ${describe(record)}`);
+    if (fits(record)) return record.sequence;
   }
+  throw new Error(`the events of ${thread.threadId} ended`);
+}
 
-  async submit(agent: string, key: string, input: unknown): Promise<SubmitResult> {
-    const answer = await this.#post("/submissions", { agent, input }, { "idempotency-key": key });
-    return SubmitResultSchema.parse(answer);
-  }
-
-  /** Prints new records until one of them fits. */
-  async follow(fits: (record: ThreadRecord) => boolean): Promise<void> {
-    for (;;) {
-      const page = RecordPageSchema.parse(await this.#get(`/records?after=${this.#shown}`));
-      for (const record of page.records) {
-        this.#shown = record.sequence;
-        console.log(`  ${`${record.sequence}`.padStart(3)}  ${describe(record)}`);
-        if (fits(record)) return;
-      }
-      await delay(50);
-    }
-  }
-
-  async operation(kind: Operation["kind"]): Promise<Operation> {
-    for (;;) {
-      const { operations } = OperationListSchema.parse(await this.#get("/operations"));
-      const found = operations.find((operation) => operation.kind === kind);
-      if (found !== undefined) return found;
-      await delay(50);
-    }
-  }
-
-  async decide(decision: Decision): Promise<void> {
-    await this.#post("/operations/decide", { decisions: [decision] });
-  }
-
-  async explain(): Promise<string> {
-    return z.object({ summary: z.string() }).parse(await this.#get("/explain")).summary;
-  }
-
-  async settlement(submissionId: string): Promise<Settlement> {
-    const answer = await this.#get(`/submissions/${submissionId}/settlement`, {
-      prefer: "wait=20",
-    });
-    return SettlementSchema.parse(answer);
-  }
-
-  async records(): Promise<ThreadRecord[]> {
-    return RecordPageSchema.parse(await this.#get("/records?limit=256")).records;
-  }
-
-  async #get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<unknown> {
-    return this.#ask(path, { headers });
-  }
-
-  async #post(
-    path: string,
-    body: unknown,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<unknown> {
-    return this.#ask(path, {
-      method: "POST",
-      body: JSON.stringify(body),
-      headers: { ...headers, "content-type": "application/json" },
-    });
-  }
-
-  async #ask(
-    path: string,
-    init: {
-      readonly method?: string;
-      readonly body?: string;
-      readonly headers: Readonly<Record<string, string>>;
-    },
-  ): Promise<unknown> {
-    const headers = { ...init.headers, authorization: "Bearer holdfast-dev" };
-    const answer = await fetch(`${this.#url}${path}`, { ...init, headers });
-    const body: unknown = await answer.json();
-    if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${JSON.stringify(body)}`);
-    return body;
+/** The operation of that kind, as soon as it is listed. */
+export async function operationOf(
+  thread: ThreadHandle,
+  kind: Operation["kind"],
+): Promise<Operation> {
+  for (;;) {
+    const found = (await thread.operations()).find((operation) => operation.kind === kind);
+    if (found !== undefined) return found;
   }
 }
 
