@@ -44,8 +44,9 @@ export function createApp(deployment: Deployment): OpenAPIHono<AppEnv> {
   return app;
 }
 
-/** Nothing that is answered is a page to embed, to run or to sniff; the documents' own page loosens what it needs. */
+/** Nothing that is answered is a page to embed, to run or to sniff; the documents' own pages loosen what they need. */
 const SECURITY_HEADERS = {
+  overwrite: false,
   contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
   referrerPolicy: "no-referrer",
   xFrameOptions: "DENY",

@@ -27,7 +27,7 @@ function requestSchemaOf<Operation extends ThreadOperation>(
 
 /** What the factory makes. Named, so that a package's declarations can say it. */
 export type HoldfastServiceClass = new (
-  ctx: ExecutionContext<unknown>,
+  ctx: ExecutionContext,
   env: Cloudflare.Env,
 ) => WorkerEntrypoint<Cloudflare.Env, unknown> & ServiceRpc;
 
@@ -107,7 +107,7 @@ export function serviceClass(deployment: Deployment): HoldfastServiceClass {
     }
 
     agents(): Promise<RpcResult<AgentList>> {
-      return serveRpc("agents", z.undefined(), undefined, async () => {
+      return serveRpc("agents", z.strictObject({}), {}, async () => {
         await this.#operations();
         return { agents: deployment.agentsOf(this.env) };
       });

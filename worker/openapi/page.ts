@@ -16,7 +16,7 @@ article { border: 1px solid var(--line); border-radius: 10px; margin: 1rem 0; pa
 article h3 { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: baseline; margin: .75rem 0 .25rem; }
 .method { color: var(--accent); font: 700 .875rem ui-monospace, monospace; } .path { font: 600 1rem ui-monospace, monospace; overflow-wrap: anywhere; }
 .note { opacity: .75; } table { border-collapse: collapse; width: 100%; } td, th { border-top: 1px solid var(--line); padding: .4rem .75rem .4rem 0; text-align: left; vertical-align: top; }
-details { margin: .5rem 0; } summary { cursor: pointer; } nav ul { columns: 2; padding-left: 1.25rem; }
+details { margin: .5rem 0; } summary { cursor: pointer; } nav ul { columns: 2; list-style: none; padding: 0; } nav li { break-inside: avoid; } nav .method { display: inline-block; width: 3rem; } .parameters td { width: 22%; } .parameters td:last-child { width: 56%; overflow-wrap: anywhere; }
 `;
 
 /** The page may use its own style sheet, known by its digest, and nothing else. */
@@ -29,9 +29,7 @@ export function renderPage(title: string, body: Html): Html {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title}</title>
-        <style>
-          ${raw(STYLE)}
-        </style>
+        ${raw(`<style>${STYLE}</style>`)}
       </head>
       <body>
         ${body}

@@ -1,5 +1,6 @@
 // The reference page: the OpenAPI document, readable.
 import { html } from "hono/html";
+import { isErrorCode } from "../../shared/errors/codes.ts";
 import type { ApiDocument } from "./documents.ts";
 import { renderPage, renderText } from "./page.ts";
 
@@ -26,10 +27,10 @@ export function renderReference(document: ApiDocument) {
       <nav>
         <ul>
           ${entries.map(
-            ({ method, path, operation }) =>
+            ({ method, operation }) =>
               html`<li>
+                <span class="method">${method}</span>
                 <a href="#${operation.operationId}">${operation.summary}</a>
-                <span class="note">${method} ${path}</span>
               </li>`,
           )}
         </ul>
@@ -95,26 +96,50 @@ function renderOperation({ method, path, operation }: Entry) {
 function renderParameters(operation: Operation) {
   const parameters = operation.parameters ?? [];
   if (parameters.length === 0) return "";
-  return html`<table>
+  return html`<table class="parameters">
     ${parameters.map((parameter) =>
       "name" in parameter
         ? html`<tr>
             <td><code>${parameter.name}</code></td>
             <td class="note">${parameter.in}${parameter.required === true ? ", required" : ""}</td>
-            <td>${renderText(parameter.description ?? parameter.schema?.description ?? "")}</td>
+            <td>${describeParameter(parameter)}</td>
           </tr>`
         : "",
     )}
   </table>`;
 }
 
+/** Its own words, or else what its schema allows. */
+function describeParameter(parameter: { description?: string; schema?: object }) {
+  const { description, schema = {} } = parameter;
+  const read = (name: string): unknown => Reflect.get(schema, name);
+  const words = description ?? read("description");
+  if (typeof words === "string") return renderText(words);
+  const allowed = ["enum", "pattern", "minimum", "maximum", "minLength", "maxLength"].flatMap(
+    (name) => (read(name) === undefined ? [] : [`${name} ${JSON.stringify(read(name))}`]),
+  );
+  const type = read("type");
+  return [...(typeof type === "string" ? [type] : []), ...allowed].join(", ");
+}
+
 function renderAnswer(response: unknown) {
-  const text = JSON.stringify(response);
-  const schema = /"#\/components\/schemas\/(\w+)"/.exec(text)?.[1];
+  const schema = /"#\/components\/schemas\/(\w+)"/.exec(JSON.stringify(response))?.[1];
   const description: unknown =
     typeof response === "object" && response !== null ? Reflect.get(response, "description") : "";
+  if (schema === "Problem") return renderCodes(String(description));
   return html`${renderText(String(description))}
   ${schema === undefined ? "" : html`<a href="#schema-${schema}"><code>${schema}</code></a>`}`;
+}
+
+/** A problem's row names its codes: each leads to its page. */
+function renderCodes(names: string) {
+  return names.split(", ").map((name, index) => {
+    const [code = "", ...rest] = name.split(" ");
+    const separator = index === 0 ? "" : ", ";
+    return isErrorCode(code)
+      ? html`${separator}<a href="/errors/${code}">${code}</a>${rest.length === 0 ? "" : ` ${rest.join(" ")}`}`
+      : html`${separator}${name}`;
+  });
 }
 
 function renderJson(value: unknown) {
