@@ -40,13 +40,18 @@ export const NO_USAGE: Usage = {
   interruptedModelCalls: 0,
 };
 
+/** Stops at the largest exact count: a provider that reports absurd ones must not make a record that no schema takes. */
+function add(left: number, right: number): number {
+  return Math.min(left + right, Number.MAX_SAFE_INTEGER);
+}
+
 /** The sum of two token counts. */
 export function addTokens(left: TokenUsage, right: TokenUsage): TokenUsage {
   return {
-    inputTokens: left.inputTokens + right.inputTokens,
-    outputTokens: left.outputTokens + right.outputTokens,
-    cacheReadInputTokens: left.cacheReadInputTokens + right.cacheReadInputTokens,
-    cacheWriteInputTokens: left.cacheWriteInputTokens + right.cacheWriteInputTokens,
+    inputTokens: add(left.inputTokens, right.inputTokens),
+    outputTokens: add(left.outputTokens, right.outputTokens),
+    cacheReadInputTokens: add(left.cacheReadInputTokens, right.cacheReadInputTokens),
+    cacheWriteInputTokens: add(left.cacheWriteInputTokens, right.cacheWriteInputTokens),
   };
 }
 
@@ -54,10 +59,10 @@ export function addTokens(left: TokenUsage, right: TokenUsage): TokenUsage {
 export function addUsage(left: Usage, right: Usage): Usage {
   return {
     ...addTokens(left, right),
-    turns: left.turns + right.turns,
-    toolCalls: left.toolCalls + right.toolCalls,
-    failedModelCalls: left.failedModelCalls + right.failedModelCalls,
-    interruptedModelCalls: left.interruptedModelCalls + right.interruptedModelCalls,
+    turns: add(left.turns, right.turns),
+    toolCalls: add(left.toolCalls, right.toolCalls),
+    failedModelCalls: add(left.failedModelCalls, right.failedModelCalls),
+    interruptedModelCalls: add(left.interruptedModelCalls, right.interruptedModelCalls),
   };
 }
 

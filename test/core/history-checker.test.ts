@@ -6,6 +6,7 @@ import {
   EMPTY_DIGEST,
   encodeBatches,
 } from "../../durable-objects/thread/journal/record-codec.ts";
+import { digestJson } from "../../durable-objects/platform/digest.ts";
 import { must } from "../../shared/assert.ts";
 import { operationIdOf, runIdOf, submissionIdOf } from "../../shared/ids.ts";
 import type { AssistantPart } from "../../shared/wire/messages.ts";
@@ -19,6 +20,8 @@ import type { BatchRow, Dump, SubmissionRow } from "../support/thread-driver.ts"
 
 const NOW = Date.parse("2026-11-01T12:00:00.000Z");
 const DIGEST = "a".repeat(64);
+/** The arguments that a person put in the place of the model's, which has none. */
+const EDITED = { city: "Rome" };
 
 /** The n-th submission of the thread, as the runtime names it. */
 function sub(n: number) {
@@ -90,7 +93,7 @@ function prepared(n: number, dispatch = 1, calls = 1): RecordDraft {
       calls: Array.from({ length: calls }, (_, index) => ({
         ...identity(n, index),
         effect: "external" as const,
-        argumentsDigest: DIGEST,
+        argumentsDigest: digestJson({}),
         dispatch,
       })),
     },
@@ -135,6 +138,21 @@ function decided(n: number, decision: DecisionKind): RecordDraft {
       reason: "looked",
     },
   };
+}
+
+/** The first call of the run's first turn, asked about and edited. */
+function edited(n: number): RecordDraft[] {
+  const made = decided(n, "edit");
+  if (made.type !== "OperationDecided") throw new Error("a decision");
+  return [
+    {
+      type: "ApprovalRequested",
+      ...sub(n),
+      turn: 1,
+      payload: { ...identity(n, 0), argumentsDigest: digestJson({}) },
+    },
+    { ...made, payload: { ...made.payload, dispatch: 0, arguments: EDITED } },
+  ];
 }
 
 function abortAsked(n: number): RecordDraft {
@@ -189,6 +207,7 @@ function row(n: number, outcome: Outcome | null, wait: string | null = null): Su
     wait,
     settledSequence: null,
     firstSequence: null,
+    usage: null,
   };
 }
 
@@ -255,15 +274,19 @@ function dumpOf(history: History): Dump {
   return {
     batches,
     records,
-    // The ledger points at the record that settled each submission.
-    submissions: history.submissions.map((submission) => ({
-      ...submission,
-      settledSequence:
-        records.find(
-          (record) =>
-            record.type === "SubmissionSettled" && record.submissionId === submission.submissionId,
-        )?.sequence ?? null,
-    })),
+    // The ledger points at the record that settled each submission, and keeps its usage.
+    submissions: history.submissions.map((submission) => {
+      const settlement = records.find(
+        (record) =>
+          record.type === "SubmissionSettled" && record.submissionId === submission.submissionId,
+      );
+      const spent = settlement?.type === "SubmissionSettled" ? settlement.payload.usage : null;
+      return {
+        ...submission,
+        settledSequence: settlement?.sequence ?? null,
+        usage: submission.usage ?? (spent === null ? null : JSON.stringify(spent)),
+      };
+    }),
     thread: null,
     due: history.due,
     alarm: history.alarm,
@@ -325,6 +348,30 @@ function lostCall(more: readonly RecordDraft[], changes: Partial<History> = {}):
   };
 }
 
+/** The intents of the first run's two calls, with these digests of their arguments. */
+function intents(first: string, second: string): RecordDraft {
+  const draft = prepared(1, 1, 2);
+  if (draft.type !== "ToolsPrepared") throw new Error("intents");
+  const calls = draft.payload.calls.map((intent, index) => ({
+    ...intent,
+    argumentsDigest: index === 0 ? first : second,
+  }));
+  return { ...draft, payload: { calls } };
+}
+
+const ASKED_DIGEST = digestJson({});
+const EDITED_DIGEST = digestJson(EDITED);
+
+/** The sound history with these intents, and with an edit of the first call before commit `at`. */
+function editedCall(draft: RecordDraft, at = 2): History {
+  const ofPerson = { run: 1, epoch: null, drafts: edited(1) };
+  return withCommit(
+    ofPerson,
+    at,
+    withDrafts(2, () => [draft]),
+  );
+}
+
 const RAN_TWICE: Evidence = {
   receipts: [],
   executions: new Map([[op(1), 2]]),
@@ -355,6 +402,10 @@ describe("a history that kept every promise", () => {
         submissions: [row(1, null, waitFor("retry-backoff"))],
         evidence: RAN_TWICE,
       }),
+    ],
+    [
+      "an edited call that was prepared with the person's arguments, beside one with the model's",
+      editedCall(intents(EDITED_DIGEST, ASKED_DIGEST)),
     ],
     [
       "work queued behind an approval",
@@ -545,6 +596,30 @@ const PLANTED: readonly Planted[] = [
     }),
   },
   {
+    fault: "an edited call that was prepared with the model's arguments",
+    rules: [6],
+    says: /\.t1\.c0 was prepared with other arguments than its own/,
+    history: editedCall(intents(ASKED_DIGEST, ASKED_DIGEST)),
+  },
+  {
+    fault: "a call that was prepared with its sibling's edited arguments",
+    rules: [6],
+    says: /\.t1\.c1 was prepared with other arguments than its own/,
+    history: editedCall(intents(EDITED_DIGEST, EDITED_DIGEST)),
+  },
+  {
+    fault: "a call that was prepared with arguments that nobody asked for",
+    rules: [6],
+    says: /\.t1\.c0 was prepared with other arguments than its own/,
+    history: withDrafts(2, () => [intents(DIGEST, ASKED_DIGEST)]),
+  },
+  {
+    fault: "a call that was prepared with the edited arguments before they were decided",
+    rules: [6],
+    says: /\.t1\.c0 was prepared with other arguments than its own/,
+    history: editedCall(intents(EDITED_DIGEST, ASKED_DIGEST), 3),
+  },
+  {
     fault: "an acknowledged submission that is lost",
     rules: [7],
     says: /an acknowledged submission is lost: key-4/,
@@ -590,6 +665,24 @@ const PLANTED: readonly Planted[] = [
       ...drafts.slice(0, 1),
       settled(1, "completed", { ...TWO_TURNS, inputTokens: 10 }),
     ]),
+  },
+  {
+    fault: "a ledger that keeps another usage than the settlement's",
+    rules: [10],
+    says: /sub-2-\w+: the ledger's usage is not its settlement's/,
+    history: withRow(2, { usage: JSON.stringify({ ...NO_USAGE, ...TWO_TURNS }) }),
+  },
+  {
+    fault: "a ledger that keeps the usage of a run that is owed",
+    rules: [10],
+    says: /sub-4-\w+: the ledger's usage is not its settlement's/,
+    history: {
+      ...SOUND,
+      submissions: [
+        ...SOUND.submissions,
+        { ...row(4, null, waitFor("approval")), usage: JSON.stringify(NO_USAGE) },
+      ],
+    },
   },
   {
     fault: "intents after an abort",
@@ -650,6 +743,13 @@ describe("a planted fault", () => {
     const found = check(history);
     expect(rulesOf(found)).toEqual(rules);
     expect(found.some((violation) => says.test(violation.found))).toBe(true);
+  });
+
+  it("[QUA-02] is caught where the ledger keeps no usage of a run that settled", () => {
+    const dump = dumpOf(SOUND);
+    const submissions = dump.submissions.map((of) => ({ ...of, usage: null }));
+    const found = checkHistory({ ...dump, submissions }, SOUND.evidence);
+    expect(found.map(({ rule }) => rule)).toEqual([10, 10, 10]);
   });
 
   it("[QUA-02] is caught wherever a record is missing from the middle or the front of the log", () => {

@@ -111,6 +111,7 @@ describe("the matrix", () => {
       "attempts-exhausted",
       "approve",
       "deny",
+      "edit",
       "completed",
       "never-started",
     ];

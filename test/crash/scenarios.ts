@@ -1,12 +1,12 @@
 // The flows that are crashed at every point: each is a client that behaves as a good one would. It repeats what got no answer with the same
 // key, fires alarms, and decides what waits for it, until all is settled.
 import type { Failpoint } from "../../durable-objects/platform/failpoints.ts";
-import type { DecisionKind, Operation } from "../../shared/wire/operations.ts";
+import type { Operation } from "../../shared/wire/operations.ts";
 import type { Outcome, Settlement } from "../../shared/wire/settlement.ts";
 import type { Receipt, SubmissionView } from "../../shared/wire/submission.ts";
 import type { PlannedTurn } from "../support/scripted-model.ts";
 import { testOptions } from "../support/test-options.ts";
-import { ThreadDriver } from "../support/thread-driver.ts";
+import { ThreadDriver, type MadeDecision } from "../support/thread-driver.ts";
 import { world, type CrashMode } from "../support/world.ts";
 
 export interface Scenario {
@@ -19,6 +19,8 @@ export interface Scenario {
   readonly ends: readonly Outcome[];
   /** What the person decides; unknown outcomes are decided by what the stubs counted. */
   readonly approvals?: "approve" | "deny";
+  /** Decides everything that waits in one request, and edits the first call of each turn that asks. */
+  readonly together?: true;
   /** Aborts the submission of this index as soon as it is accepted. */
   readonly abort?: number;
   /** Aborts after a kill, before any alarm. */
@@ -64,6 +66,21 @@ export const SCENARIOS: readonly Scenario[] = [
     ends: ["completed"],
     submissions: [{ plan: [{ calls: [{ tool: "guarded" }] }, done] }],
     approvals: "deny",
+  },
+  {
+    name: "decided together, one of them edited",
+    ends: ["completed"],
+    submissions: [
+      { plan: [{ calls: [{ tool: "guarded" }, { tool: "guarded" }, { tool: "look" }] }, done] },
+    ],
+    together: true,
+  },
+  {
+    name: "external call lost, decided together with an edit of the run behind it",
+    ends: ["completed", "completed"],
+    submissions: [{ plan: [act, done] }, { plan: [{ calls: [{ tool: "guarded" }] }, done] }],
+    before: { point: "tool:after-handler", mode: "sync-abort" },
+    together: true,
   },
   {
     name: "model fails once",
@@ -234,24 +251,27 @@ class ScenarioClient {
 
   async decideAll(): Promise<void> {
     if (this.#scenario.abort !== undefined) return;
-    for (const operation of (await attempt(() => this.#thread.operations())) ?? []) {
-      const { decision, result } = this.#decisionOn(operation);
-      this.seen.add(decision);
-      await attempt(() =>
-        this.#thread.decide(
-          operation.operationId,
-          decision,
-          result === undefined ? {} : { result },
-        ),
-      );
-    }
+    const operations = (await attempt(() => this.#thread.operations())) ?? [];
+    const decisions = operations.map((operation) => this.#decisionOn(operation));
+    for (const { decision } of decisions) this.seen.add(decision);
+    const requests =
+      this.#scenario.together === true && decisions.length > 0
+        ? [decisions]
+        : decisions.map((decision) => [decision]);
+    for (const request of requests) await attempt(() => this.#thread.decideTogether(...request));
   }
 
-  #decisionOn(operation: Operation): { decision: DecisionKind; result?: string } {
-    if (operation.kind === "approval") return { decision: this.#scenario.approvals ?? "approve" };
+  #decisionOn({ operationId, kind }: Operation): MadeDecision {
+    if (kind === "approval") {
+      return this.#scenario.together === true && operationId.endsWith(".c0")
+        ? { operationId, decision: "edit", arguments: { value: "edited" } }
+        : { operationId, decision: this.#scenario.approvals ?? "approve" };
+    }
     // The person looks outside: did it happen?
-    const ran = world.executions.get(operation.operationId) ?? 0;
-    return ran > 0 ? { decision: "completed", result: "done" } : { decision: "never-started" };
+    const ran = world.executions.get(operationId) ?? 0;
+    return ran > 0
+      ? { operationId, decision: "completed", result: "done" }
+      : { operationId, decision: "never-started" };
   }
 
   /** A submission that was parked for too many attempts, if any. */

@@ -1,8 +1,12 @@
 // Checks a thread's history against the promises (QUA-02): what was accepted settles once, what may have happened outside was not silently
 // repeated, the log is whole. Runs after every scenario, over what the objects hold and what the stubs counted; pure.
+import { digestJson } from "../../durable-objects/platform/digest.ts";
 import { chainDigest, EMPTY_DIGEST } from "../../durable-objects/thread/journal/record-codec.ts";
+import { canonicalJson } from "../../shared/canonical-json.ts";
+import { operationIdOf } from "../../shared/ids.ts";
 import type { ThreadRecord } from "../../shared/wire/records.ts";
 import type { Receipt } from "../../shared/wire/submission.ts";
+import { UsageSchema } from "../../shared/wire/usage.ts";
 import type { BatchRow, Dump } from "./thread-driver.ts";
 
 /** What the world knows beside the object. */
@@ -33,9 +37,11 @@ export function checkHistory(dump: Dump, evidence: Evidence): Violation[] {
     ...checkAfterSettlement(dump.records),
     ...checkCalls(dump.records),
     ...checkExternalCalls(dump.records, evidence),
+    ...checkIntents(dump.records),
     ...checkAcknowledged(dump.records, evidence),
     ...checkOrder(dump),
     ...checkUsage(dump.records),
+    ...checkLedgerUsage(dump),
     ...checkAborts(dump.records),
     ...checkLiveness(dump, evidence),
     ...checkAlarm(dump),
@@ -187,6 +193,29 @@ function checkExternalCalls(
   return found;
 }
 
+/** 6. An intent carries the digest of what its call runs with: the arguments of a person's edit, where there was one, else the model's. */
+function checkIntents(records: readonly ThreadRecord[]): Violation[] {
+  const found: Violation[] = [];
+  const expected = new Map<string, string>();
+  for (const record of records) {
+    if (record.type === "ModelResponded") {
+      const calls = record.payload.content.filter((part) => part.type === "tool-call");
+      for (const [index, { input }] of calls.entries()) {
+        expected.set(operationIdOf(record.runId, record.turn, index), digestJson(input));
+      }
+    }
+    if (record.type === "OperationDecided" && record.payload.arguments !== undefined) {
+      expected.set(record.payload.operationId, digestJson(record.payload.arguments));
+    }
+    if (record.type !== "ToolsPrepared") continue;
+    for (const { operationId, argumentsDigest } of record.payload.calls) {
+      if (argumentsDigest === expected.get(operationId)) continue;
+      found.push(violation(6, `${operationId} was prepared with other arguments than its own`));
+    }
+  }
+  return found;
+}
+
 /** 7. What a caller has read stays. */
 function checkAcknowledged(
   records: readonly ThreadRecord[],
@@ -229,12 +258,26 @@ function checkUsage(records: readonly ThreadRecord[]): Violation[] {
     }
     const { usage } = record.payload;
     const sums = { turns, inputTokens, outputTokens, failedModelCalls, interruptedModelCalls };
-    const isSum = Object.entries(sums).every(([name, sum]) => Reflect.get(usage, name) === sum);
+    // A count stops at the largest that is exact.
+    const isSum = Object.entries(sums).every(
+      ([name, sum]) => Reflect.get(usage, name) === Math.min(sum, Number.MAX_SAFE_INTEGER),
+    );
     if (!isSum) {
       found.push(violation(10, `${record.submissionId}: usage is not the sum of its records`));
     }
   }
   return found;
+}
+
+/** 10. What the ledger keeps of a run's usage is its settlement's, and nothing of a run that is owed. */
+function checkLedgerUsage({ records, submissions }: Dump): Violation[] {
+  return submissions.flatMap(({ submissionId, usage }) => {
+    const settled = settlementOf(records, submissionId)?.usage ?? null;
+    const kept = usage === null ? null : canonicalJson(UsageSchema.parse(JSON.parse(usage)));
+    return kept === (settled === null ? null : canonicalJson(settled))
+      ? []
+      : [violation(10, `${submissionId}: the ledger's usage is not its settlement's`)];
+  });
 }
 
 /** 11. After an abort was recorded, nothing of the run is dispatched. */

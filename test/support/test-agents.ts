@@ -134,6 +134,13 @@ export const plainAgent = defineAgent({
   policy: { maxDuration: "2 hours", modelIdleTimeout: "50 milliseconds" },
 });
 
+/** Answers with text, and waits for its model as long as agents do. */
+export const patientAgent = defineAgent({
+  ...common,
+  id: "patient",
+  policy: { maxDuration: "2 hours" },
+});
+
 /** Answers with JSON of a schema. */
 export const structuredAgent = defineAgent({
   ...common,

@@ -1,4 +1,5 @@
 // What a test may change of the deployment under test; objects read it when they are constructed.
+import type { Agent } from "../../shared/define/agent.ts";
 import type { AuthorizeOperation } from "../../durable-objects/thread/authorize-operation.ts";
 import type { ToolAuthorization } from "../../durable-objects/thread/run/authorize-tools.ts";
 import type { ThreadLimits } from "../../durable-objects/thread/thread-limits.ts";
@@ -7,16 +8,20 @@ interface TestOptions {
   authorize: ToolAuthorization;
   authorizeOperation: AuthorizeOperation | undefined;
   limits: Partial<ThreadLimits>;
+  /** The agents of the deployment, from those that it has in every test: so that one, or a tool of one, can be gone or come. */
+  agents: (all: readonly Agent[]) => readonly Agent[];
 }
 
 export const testOptions: TestOptions = {
   authorize: () => true,
   authorizeOperation: undefined,
   limits: {},
+  agents: (all) => all,
 };
 
 export function resetOptions(): void {
   testOptions.authorize = () => true;
   testOptions.authorizeOperation = undefined;
   testOptions.limits = {};
+  testOptions.agents = (all) => all;
 }

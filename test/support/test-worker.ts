@@ -6,6 +6,7 @@ import {
   brokenAgent,
   frugalAgent,
   hastyAgent,
+  patientAgent,
   plainAgent,
   strictAgent,
   structuredAgent,
@@ -15,18 +16,23 @@ import {
 import { testOptions } from "./test-options.ts";
 import { world } from "./world.ts";
 
+const AGENTS = [
+  plainAgent,
+  patientAgent,
+  structuredAgent,
+  frugalAgent,
+  strictAgent,
+  hastyAgent,
+  brokenAgent,
+  throwingAgent,
+  unmodelledAgent,
+];
+
 const deployment = holdfast(
   {
-    agents: [
-      plainAgent,
-      structuredAgent,
-      frugalAgent,
-      strictAgent,
-      hastyAgent,
-      brokenAgent,
-      throwingAgent,
-      unmodelledAgent,
-    ],
+    get agents() {
+      return testOptions.agents(AGENTS);
+    },
     models: { "test/scripted": { create: () => scriptedModel } },
     toolAuthorization: (request) => testOptions.authorize(request),
     get authorizeOperation() {

@@ -15,7 +15,15 @@ import type { Explanation } from "../../shared/wire/explain.ts";
 import type { Decision, Operation } from "../../shared/wire/operations.ts";
 import type { ThreadRecord } from "../../shared/wire/records.ts";
 import type { Settlement } from "../../shared/wire/settlement.ts";
-import type { AbortResult, SubmissionView, SubmitResult } from "../../shared/wire/submission.ts";
+import type {
+  AbortResult,
+  ListSubmissionsRequestSchema,
+  SubmissionList,
+  SubmissionView,
+  SubmitResult,
+} from "../../shared/wire/submission.ts";
+import type { ThreadView } from "../../shared/wire/thread.ts";
+import type { ThreadUsage } from "../../shared/wire/usage.ts";
 import { decodeBatch } from "../../durable-objects/thread/journal/record-codec.ts";
 import type { ThreadNamespace } from "../../durable-objects/clients/thread-client.ts";
 import { vi } from "vitest";
@@ -63,7 +71,11 @@ export interface SubmissionRow {
   readonly wait: string | null;
   readonly settledSequence: number | null;
   readonly firstSequence: number | null;
+  readonly usage: string | null;
 }
+
+/** A decision whose reason does not matter. */
+export type MadeDecision = Omit<Decision, "reason"> & Partial<Pick<Decision, "reason">>;
 
 export interface ThreadColumns {
   readonly epoch: number;
@@ -188,11 +200,30 @@ export class ThreadDriver {
     decision: Decision["decision"],
     more: Partial<Decision> = {},
   ): Promise<"applied" | "replayed" | undefined> {
-    const made: Decision = { operationId, decision, reason: "as tested", ...more };
+    const [status] = await this.decideTogether({ operationId, decision, ...more });
+    return status;
+  }
+
+  /** All of these in one request. */
+  async decideTogether(...made: readonly MadeDecision[]): Promise<("applied" | "replayed")[]> {
+    const decisions = made.map((each): Decision => ({ reason: "as tested", ...each }));
     const { results } = unwrap(
-      await this.stub.decideOperations({ ...this.#address, request: { decisions: [made] } }),
+      await this.stub.decideOperations({ ...this.#address, request: { decisions } }),
     );
-    return results[0]?.status;
+    return results.map(({ status }) => status);
+  }
+
+  /** The thread at a glance. */
+  async view(): Promise<ThreadView> {
+    return unwrap(await this.stub.getThread(this.#address));
+  }
+
+  async list(page: z.input<typeof ListSubmissionsRequestSchema> = {}): Promise<SubmissionList> {
+    return unwrap(await this.stub.listSubmissions({ ...this.#address, page }));
+  }
+
+  async usage(): Promise<ThreadUsage> {
+    return unwrap(await this.stub.usage(this.#address));
   }
 
   async abort(submissionId: string): Promise<AbortResult> {
@@ -317,8 +348,9 @@ export class ThreadDriver {
             wait: string | null;
             settledSequence: number | null;
             firstSequence: number | null;
+            usage: string | null;
           }>(
-            "SELECT submissionId, principal, scopedKey, outcome, wait, settledSequence, firstSequence FROM submissions ORDER BY position",
+            "SELECT submissionId, principal, scopedKey, outcome, wait, settledSequence, firstSequence, usage FROM submissions ORDER BY position",
           )
           .toArray(),
         thread:

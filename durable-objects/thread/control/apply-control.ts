@@ -70,6 +70,7 @@ export function applyControls(
           isExhausted: entry.wait?.reason === "attempts-exhausted",
           epoch: thread.epoch,
           wasClaimed: runFirst !== null,
+          isDispatched: (operationId) => live && core.live?.dispatched.has(operationId) === true,
         },
         command,
       );

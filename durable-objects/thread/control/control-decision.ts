@@ -15,6 +15,8 @@ export interface ControlFacts {
   readonly wasClaimed: boolean;
   /** The thread's epoch. */
   readonly epoch: number;
+  /** A live attempt runs the call or rejected it: no decision changes that any more, though no record may say so yet. */
+  readonly isDispatched: (operationId: string) => boolean;
 }
 
 export type ControlDecision =

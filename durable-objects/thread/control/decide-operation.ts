@@ -52,6 +52,10 @@ export function decideOperation(facts: ControlFacts, command: OperationCommand):
   const decisionDigest = digestDecision(decision);
   // The questions about one call are its approval, and each loss of its outcome.
   const slot = slotOf(call, command);
+  if (slot === 0 && command.dispatch !== 1) {
+    // Only a lost call has further ids: an answer under one would leave the wait for the operation's own id.
+    return refused("OperationNotFound", "An approval has the id of its call alone.");
+  }
   const earlier = call.decisions.find((made) => made.dispatch === slot);
   // An edit replaced the arguments that its own repeat was shown.
   const shownDigest = earlier?.argumentsDigest ?? call.argumentsDigest;
@@ -67,7 +71,7 @@ export function decideOperation(facts: ControlFacts, command: OperationCommand):
       : refused("DecisionConflict", `The operation was already decided: ${earlier.decision}.`);
   }
   if (run.settlement !== null) return decideAnnotation(run, command, decisionDigest);
-  const allowed = allowedDecisions(run, call, command, slot);
+  const allowed = allowedDecisions(facts, call, command, slot);
   if (!allowed.includes(decision.decision)) {
     return refused(
       "InvalidState",
@@ -132,18 +136,25 @@ function slotOf(call: CallState, command: OperationCommand): number {
 }
 
 function allowedDecisions(
-  run: RunState,
+  facts: ControlFacts,
   call: CallState,
   command: OperationCommand,
   slot: number,
 ): readonly DecisionKind[] {
-  if (call.phase === "awaiting-approval") return APPROVAL_DECISIONS;
   if (call.phase === "unknown") return slot === call.dispatch ? UNKNOWN_DECISIONS : [];
-  const isOpen = lastTurn(run)?.calls.includes(call) === true;
+  // Nothing of a run that is being aborted is honoured any more.
+  if (facts.run.abort !== null) return [];
+  if (call.phase === "awaiting-approval") return APPROVAL_DECISIONS;
   // A decision that arrives before the wait began counts (TOOL-05).
-  return call.phase === "declared" && isOpen && command.mayBeAsked(call.toolName)
-    ? APPROVAL_DECISIONS
-    : [];
+  return mayStillRun(facts, call) && command.mayBeAsked(call.toolName) ? APPROVAL_DECISIONS : [];
+}
+
+/** A call that was not asked about, and that neither runs already nor is one that never runs. */
+function mayStillRun({ run, isDispatched }: ControlFacts, call: CallState): boolean {
+  const turn = lastTurn(run);
+  const isOpen = turn?.calls.includes(call) === true && call.phase === "declared";
+  const neverRuns = call.fault !== null || turn?.finishReason === "length";
+  return isOpen && !neverRuns && !isDispatched(call.operationId);
 }
 
 /** What follows at once: a result that a person knows, or the end of the run. */

@@ -109,10 +109,11 @@ export class LedgerStore {
       .map(toEntry);
   }
 
-  /** What all settled work of the thread spent, and how much of it there is. */
+  /** What all settled work of the thread spent, and how much of it there is. `total` cannot overflow, as `sum` would; like `addUsage` it
+   * stops at the largest exact count. */
   settledUsage(): { readonly usage: Usage; readonly settled: number } {
     const sums = USAGE_FIELDS.map(
-      (field) => `coalesce(sum(usage ->> '$.${field}'), 0) AS ${field}`,
+      (field) => `min(total(usage ->> '$.${field}'), ${Number.MAX_SAFE_INTEGER}) AS ${field}`,
     ).join(", ");
     const row = this.#database.row(
       `SELECT count(*) AS settled, ${sums} FROM submissions WHERE outcome IS NOT NULL AND position BETWEEN ? AND ?`,

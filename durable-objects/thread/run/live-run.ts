@@ -46,6 +46,8 @@ export class LiveRun {
   readonly history: SelectedHistory;
   readonly historyMessages: readonly LanguageModelV4Message[];
   readonly inFlight = new Map<string, InFlight>();
+  /** Calls whose handlers were started, or that were rejected, with those whose results are not committed yet. */
+  readonly dispatched = new Set<string>();
   /** The model call that is open, as watchers see it. */
   openTurn: OpenTurn | null = null;
   readonly #stop = new AbortController();

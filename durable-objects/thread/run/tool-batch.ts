@@ -119,8 +119,8 @@ async function askApproval(
 }
 
 /** A decision that came while preflight asked around changes what may run: then the batch is planned anew. */
-function isAsPlanned(live: LiveRun, plan: BatchPlan): boolean {
-  return plan.candidates.every(
+function isAsPlanned(live: LiveRun, { candidates, rejected }: BatchPlan): boolean {
+  return [...candidates, ...rejected].every(
     ({ call }) => findCall(live.state, call.operationId)?.call.phase === call.phase,
   );
 }
@@ -132,6 +132,10 @@ async function dispatch(
   turn: TurnState,
   plan: BatchPlan,
 ): Promise<void> {
+  // From here on no decision can change what becomes of these calls.
+  for (const { call } of [...plan.candidates, ...plan.rejected]) {
+    live.dispatched.add(call.operationId);
+  }
   const rejections: RecordDraft[] = plan.rejected.map(({ call, outcome, output }) =>
     resultDraft(live.state, turn.turn, call, { outcome, output, by: "runtime" }),
   );

@@ -76,8 +76,8 @@ function wordsOfWait(wait: Wait, { threadId }: SubmissionFacts): Words {
   switch (wait.reason) {
     case "approval":
       return {
-        why: `It waits for a person to approve or deny ${operations}.`,
-        next: `${decide} with approve or deny moves it; without a decision it fails at its deadline, ${wait.deadline}.`,
+        why: `It waits for a person to approve, edit or deny ${operations}.`,
+        next: `${decide} with approve, edit or deny moves it; without a decision it fails at its deadline, ${wait.deadline}.`,
       };
     case "unknown-outcome":
       return {

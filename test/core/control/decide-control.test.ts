@@ -12,6 +12,7 @@ import {
   decideControl,
   type ControlCommand,
 } from "../../../durable-objects/thread/control/decide-control.ts";
+import { digestJson } from "../../../durable-objects/platform/digest.ts";
 import { emptyRun } from "../../../durable-objects/thread/run/run-state.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
 import {
@@ -20,6 +21,7 @@ import {
   call,
   decided,
   DIGEST,
+  edited,
   fold,
   lost,
   op,
@@ -30,6 +32,7 @@ import {
   settlement,
   SUBMISSION,
   type Entry,
+  type Response,
 } from "../support/builders.ts";
 
 const ONE_CALL = [...OPENING, responded(1, { calls: [call()] })];
@@ -58,6 +61,7 @@ function situated(
     isExhausted: false,
     wasClaimed: false,
     epoch: 3,
+    isDispatched: () => false,
     ...changes,
   };
 }
@@ -194,13 +198,16 @@ function ofColumn(column: string): ControlCommand {
     case "retry":
     case "approve":
     case "deny":
+    case "edit":
     case "completed":
     case "failed":
     case "never-started":
     case "safe-to-retry":
       return command(column);
-    default:
+    case "abort-operation":
       return decide("abort");
+    default:
+      throw new Error(`no command for ${column}`);
   }
 }
 
@@ -317,6 +324,196 @@ describe("[TOOL-05] an approval's decision", () => {
     const running = situated([...ONE_CALL, prepared(1, { index: 0 })], { isLive: true });
     expect(summary(decideControl(running, decide("approve", {}, { mayBeAsked: true })))).toBe(
       "InvalidState",
+    );
+  });
+});
+
+const EDITED = { behave: "answer" };
+
+describe("[TOOL-05] an edit", () => {
+  const shown = digestJson({});
+
+  it("is refused where its arguments do not fit, with each fault below the arguments", () => {
+    const faults = [
+      { pointer: "", message: "not an object" },
+      { pointer: "/to/0", message: "not a city" },
+    ];
+    expect(decideControl(situated(ASKED), decide("edit", {}, { faults }))).toEqual({
+      kind: "refused",
+      code: "InvalidInput",
+      detail: "The arguments do not fit the schema of tool act.",
+      errors: [
+        { pointer: "/arguments", message: "not an object" },
+        { pointer: "/arguments/to/0", message: "not a city" },
+      ],
+    });
+  });
+
+  it("asks the tool of the call about exactly its arguments, and only where it may still be decided", () => {
+    const checked: unknown[] = [];
+    const checkArguments: Extract<ControlCommand, { kind: "decide" }>["checkArguments"] = (
+      toolName,
+      args,
+    ) => {
+      checked.push([toolName, args]);
+      return [{ pointer: "", message: "no" }];
+    };
+    const bad = { ...decide("edit"), checkArguments };
+    expect(summary(decideControl(situated(ASKED), bad))).toBe("InvalidInput");
+    expect(checked).toEqual([["act", EDITED]]);
+    expect(summary(decideControl(situated(UNKNOWN), bad))).toBe("InvalidState");
+    expect(summary(decideControl(after(ASKED, decide("approve")), bad))).toBe("DecisionConflict");
+    expect(summary(decideControl(after(ASKED, decide("edit")), bad))).toBe("unchanged: replayed");
+    expect(summary(decideControl(situated(ASKED), { ...decide("approve"), checkArguments }))).toBe(
+      "applied: OperationDecided",
+    );
+    expect(checked).toHaveLength(1);
+  });
+
+  it("is one record that holds the arguments, and the digest of those that were shown", () => {
+    expect(decideControl(situated(ASKED), decide("edit"))).toEqual({
+      kind: "commit",
+      effect: "applied",
+      answered: [op(1, 0)],
+      drafts: [edited(1, 0, EDITED)],
+    });
+  });
+
+  it("binds to the arguments that were shown, also when it is repeated after it replaced them", () => {
+    const first = decide("edit", { argumentsDigest: shown });
+    const wrong = decide("edit", { argumentsDigest: digestJson(EDITED) });
+    expect(summary(decideControl(situated(ASKED), first))).toBe("applied: OperationDecided");
+    expect(summary(decideControl(situated(ASKED), wrong))).toBe("DecisionConflict");
+    const done = after(ASKED, first);
+    expect(summary(decideControl(done, first))).toBe("unchanged: replayed");
+    expect(summary(decideControl(done, decide("edit")))).toBe("unchanged: replayed");
+    expect(summary(decideControl(done, wrong))).toBe("DecisionConflict");
+  });
+
+  it("is the same edit in another order of keys, and another one with other arguments", () => {
+    const done = after(ASKED, decide("edit", { arguments: { a: 1, b: { c: 2, d: 3 } } }));
+    const same = decide("edit", { arguments: { b: { d: 3, c: 2 }, a: 1 } });
+    const other = decide("edit", { arguments: { a: 1, b: { c: 2 } } });
+    expect(summary(decideControl(done, same))).toBe("unchanged: replayed");
+    expect(summary(decideControl(done, other))).toBe("DecisionConflict");
+  });
+
+  for (const other of ["approve", "deny", "abort"] as const) {
+    it(`then ${other}, or the other way round, is a conflict, also with the arguments as they were`, () => {
+      for (const args of [EDITED, {}]) {
+        const edit = decide("edit", { arguments: args });
+        expect(summary(decideControl(after(ASKED, edit), decide(other)))).toBe("DecisionConflict");
+      }
+      if (other === "abort") return;
+      expect(summary(decideControl(after(ASKED, decide(other)), decide("edit")))).toBe(
+        "DecisionConflict",
+      );
+    });
+  }
+
+  it("counts before the question was asked, for a tool that may ask", () => {
+    const early = situated(ONE_CALL, { isLive: true });
+    expect(summary(decideControl(early, decide("edit", {}, { mayBeAsked: true })))).toBe(
+      "applied: OperationDecided",
+    );
+    expect(summary(decideControl(early, decide("edit")))).toBe("InvalidState");
+  });
+
+  it("of an unknown outcome is refused, and is a conflict where the call was approved before", () => {
+    const approved = [...ASKED, decided(1, 0, "approve", 0), prepared(1, { index: 0 }), lost(1, 0)];
+    for (const mayBeAsked of [true, false]) {
+      expect(summary(decideControl(situated(UNKNOWN), decide("edit", {}, { mayBeAsked })))).toBe(
+        "InvalidState",
+      );
+      expect(summary(decideControl(situated(approved), decide("edit", {}, { mayBeAsked })))).toBe(
+        "DecisionConflict",
+      );
+    }
+  });
+
+  it("leaves the outcome of the edited call to be decided once it was lost, by the arguments that ran", () => {
+    const lostEdited = [...ASKED, edited(1, 0, EDITED), prepared(1, { index: 0 }), lost(1, 0)];
+    const ran = decide("completed", { argumentsDigest: digestJson(EDITED) });
+    expect(summary(decideControl(situated(lostEdited), ran))).toBe(
+      "applied: OperationDecided, ToolSettled",
+    );
+    const model = decide("completed", { argumentsDigest: shown });
+    expect(summary(decideControl(situated(lostEdited), model))).toBe("DecisionConflict");
+    expect(summary(decideControl(situated(lostEdited), decide("edit")))).toBe(
+      "unchanged: replayed",
+    );
+  });
+
+  it("of a call that already runs, or that has its result, is refused", () => {
+    const running = [...ONE_CALL, prepared(1, { index: 0 })];
+    for (const entries of [running, [...running, settled(1, 0)]]) {
+      const facts = situated(entries, { isLive: true });
+      expect(summary(decideControl(facts, decide("edit", {}, { mayBeAsked: true })))).toBe(
+        "InvalidState",
+      );
+    }
+  });
+});
+
+describe("[TOOL-05] a decision that nothing could honour is refused", () => {
+  const KINDS = ["approve", "deny", "edit", "abort"] as const;
+
+  it("of an approval under the id of a second loss, which it never had", () => {
+    const operationId = `${op(1, 0)}.d2`;
+    for (const kind of KINDS) {
+      for (const entries of [ASKED, ONE_CALL]) {
+        const made = decide(kind, { operationId }, { mayBeAsked: true });
+        expect(summary(decideControl(situated(entries), made))).toBe("OperationNotFound");
+      }
+    }
+    const again = decide("approve", { operationId });
+    expect(summary(decideControl(after(ASKED, decide("approve")), again))).toBe(
+      "OperationNotFound",
+    );
+  });
+
+  it.each<[string, Response]>([
+    [
+      "whose arguments are no object",
+      { calls: [call()], callFaults: [{ index: 0, fault: "malformed-arguments" }] },
+    ],
+    [
+      "whose id repeats another's",
+      { calls: [call()], callFaults: [{ index: 0, fault: "repeated-call-id" }] },
+    ],
+    ["of a response that was cut", { calls: [call()], finishReason: "length" }],
+  ])("of a call %s: it never runs", (_what, response) => {
+    const facts = situated([...OPENING, responded(1, response)]);
+    for (const kind of KINDS) {
+      expect(summary(decideControl(facts, decide(kind, {}, { mayBeAsked: true })))).toBe(
+        "InvalidState",
+      );
+    }
+  });
+
+  it("of a run whose abort is recorded, and is a replay where it was made before", () => {
+    for (const entries of [ASKED, ONE_CALL]) {
+      const facts = situated([...entries, abortAsked()], { isLive: true });
+      for (const kind of KINDS) {
+        expect(summary(decideControl(facts, decide(kind, {}, { mayBeAsked: true })))).toBe(
+          "InvalidState",
+        );
+      }
+    }
+    const before = situated([...ASKED, edited(1, 0, EDITED), abortAsked()], { isLive: true });
+    expect(summary(decideControl(before, decide("edit")))).toBe("unchanged: replayed");
+  });
+
+  it("of a call that was dispatched, which a read or a rejection shows in no record at first", () => {
+    const facts = situated(ONE_CALL, { isLive: true, isDispatched: (id) => id === op(1, 0) });
+    for (const kind of KINDS) {
+      expect(summary(decideControl(facts, decide(kind, {}, { mayBeAsked: true })))).toBe(
+        "InvalidState",
+      );
+    }
+    const other = situated(ONE_CALL, { isLive: true, isDispatched: (id) => id === op(1, 1) });
+    expect(summary(decideControl(other, decide("edit", {}, { mayBeAsked: true })))).toBe(
+      "applied: OperationDecided",
     );
   });
 });

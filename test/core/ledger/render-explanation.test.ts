@@ -37,7 +37,7 @@ function facts(changes: Partial<SubmissionFacts> = {}): SubmissionFacts {
 
 /** Total: a new reason to wait does not compile until its way out is written here. */
 const WAY_OUT: Record<WaitReason, RegExp> = {
-  approval: /operations\/decide with approve or deny/,
+  approval: /operations\/decide with approve, edit or deny/,
   "unknown-outcome": /operations\/decide with completed, failed, never-started/,
   "retry-backoff": new RegExp(DUE),
   "attempts-exhausted": /repair with action retry, or abort/,

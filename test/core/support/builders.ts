@@ -258,6 +258,30 @@ export function decided(
   };
 }
 
+/** A person's edit of a call that was shown with `shown`. */
+export function edited(
+  turn: number,
+  index: number,
+  args: JsonValue,
+  shown: JsonValue = {},
+): RecordDraft {
+  return {
+    type: "OperationDecided",
+    ...OF_RUN,
+    turn,
+    payload: {
+      ...identity(turn, index),
+      decision: "edit",
+      dispatch: 0,
+      decisionDigest: digestJson({ decision: "edit", result: null, arguments: args }),
+      argumentsDigest: digestJson(shown),
+      arguments: args,
+      author: "ann",
+      reason: "because",
+    },
+  };
+}
+
 export function abortAsked(): RecordDraft {
   return { type: "AbortRequested", ...OF_RUN, payload: { author: "ann", reason: null } };
 }
