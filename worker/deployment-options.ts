@@ -1,6 +1,6 @@
 // All that a deployment sets, checked where it is made, and worked out once per environment.
 import { AgentRegistry } from "../durable-objects/agents/registry.ts";
-import type { Ports } from "../durable-objects/platform/ports.ts";
+import type { Ports } from "../shared/ports.ts";
 import type { ThreadOptions } from "../durable-objects/thread/thread-options.ts";
 import type { Environment } from "../shared/define/environment.ts";
 import { refuseUnknownFields } from "../shared/define/validate-definition.ts";

@@ -1,5 +1,6 @@
 // The factory: from a deployment's options to the classes and the Worker that it exports.
-import { systemPorts, type Ports } from "../durable-objects/platform/ports.ts";
+import { systemPorts } from "../durable-objects/platform/system-ports.ts";
+import type { Ports } from "../shared/ports.ts";
 import { threadObjectClass } from "../durable-objects/thread/thread-object.ts";
 import type { Environment } from "../shared/define/environment.ts";
 import { createApp } from "./app.ts";

@@ -3,7 +3,7 @@
 import { EVENT_CEILING_MILLIS, YIELD_AFTER_MILLIS } from "../../shared/limits.ts";
 import type { Clock, EpochMillis } from "../../shared/time.ts";
 import type { Database } from "../platform/database.ts";
-import type { Failpoints } from "../platform/failpoints.ts";
+import type { Failpoints } from "../../shared/failpoints.ts";
 import { errorName, logEvent } from "../platform/log.ts";
 import { NATIVE_LANE, planRetry, type Due, type LaneEntry } from "./due.ts";
 import type { DueQueue } from "./due-queue.ts";

@@ -6,7 +6,7 @@ import type { RecordDraft } from "../../shared/wire/records.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
 import type { Environment, Services } from "../../shared/define/environment.ts";
 import type { Database } from "../platform/database.ts";
-import type { Failpoint, Failpoints } from "../platform/failpoints.ts";
+import type { Failpoint, Failpoints } from "../../shared/failpoints.ts";
 import type { DueQueue } from "../scheduler/due-queue.ts";
 import type { Appended, JournalStore } from "./journal/journal.store.ts";
 import type { LedgerStore } from "./ledger/ledger.store.ts";

@@ -6,10 +6,10 @@ import { migrations } from "../../migrations/thread/bundle.ts";
 import { AgentRegistry } from "../agents/registry.ts";
 import type { Environment, Services } from "../../shared/define/environment.ts";
 import { Database } from "../platform/database.ts";
-import type { Failpoints } from "../platform/failpoints.ts";
+import type { Failpoints } from "../../shared/failpoints.ts";
 import { logEvent } from "../platform/log.ts";
 import { createSchema, openSchema, type SchemaStatus } from "../platform/migrate.ts";
-import type { Ports } from "../platform/ports.ts";
+import type { Ports } from "../../shared/ports.ts";
 import { AlarmPass, type PassCause } from "../scheduler/alarm-pass.ts";
 import { AlarmSlot } from "../scheduler/alarm-slot.ts";
 import { DueQueue } from "../scheduler/due-queue.ts";
@@ -105,9 +105,18 @@ export class ThreadServices {
   /** Asks the host, where it has a say. Throws `ThreadNotFound` for what it does not allow; nothing was read or written until then. */
   async authorize(request: Omit<OperationRequest, "createdBy">): Promise<void> {
     if (this.#authorize === null) return;
+    let createdBy: string | null;
+    do {
+      createdBy = this.#creator();
+      await authorizeOperation(this.#authorize, { ...request, createdBy });
+      // Somebody else may have created the thread while the host thought: that is another question.
+    } while (createdBy === null && this.#creator() !== null);
+  }
+
+  /** Null while there is no thread here. */
+  #creator(): string | null {
     if (this.#core === null) this.#wake();
-    const createdBy = this.#core?.row.read()?.createdBy ?? null;
-    await authorizeOperation(this.#authorize, { ...request, createdBy });
+    return this.#core?.row.read()?.createdBy ?? null;
   }
 
   /** The thread of that id for an admission, and what creates its tables if it is new. */

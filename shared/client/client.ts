@@ -93,7 +93,7 @@ export class ThreadHandle {
   }
 
   /** Accepts work, durably, and answers its receipt. `submit<typeof myAgent>("my-agent", …)` checks id and input. */
-  submit<Of extends Agent = Agent>(
+  async submit<Of extends Agent = Agent>(
     agent: Of["id"],
     input: InputFor<Of>,
     options: SubmitOptions = {},

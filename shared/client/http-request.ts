@@ -1,5 +1,6 @@
 // Each operation as an HTTP request: the same fields, spread over path, headers, query and body. Pure.
 import type { JsonValue } from "../canonical-json.ts";
+import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { RequestOf } from "../wire/requests.ts";
 import type { ClientOperation } from "./transport.ts";
 
@@ -73,7 +74,18 @@ export function planRequest<Operation extends ClientOperation>(
 }
 
 function pathOf(...segments: readonly string[]): string {
-  return `/v1/threads/${segments.map(encodeURIComponent).join("/")}`;
+  return `/v1/threads/${segments.map(encodeSegment).join("/")}`;
+}
+
+/** Throws `InvalidIdentifier` for what a URL would lose: the request would be another one. */
+function encodeSegment(segment: string): string {
+  if (/^\.{0,2}$/.test(segment) || !segment.isWellFormed()) {
+    throw new HoldfastError(
+      "InvalidIdentifier",
+      "An id is empty, is . or .. alone, or holds half a character. No thread and no submission has such an id.",
+    );
+  }
+  return encodeURIComponent(segment);
 }
 
 function queryOf(fields: Readonly<Record<string, Exclude<JsonValue, object> | undefined>>): string {

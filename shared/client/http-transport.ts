@@ -1,10 +1,10 @@
 // Calls over HTTP. A problem document becomes the error that it describes; anything else that is no answer is `Unavailable`.
 import { z } from "zod";
-import { isErrorCode } from "../errors/codes.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { AgentList } from "../wire/agent-view.ts";
 import type { AnswerOf } from "../wire/answers.ts";
 import { ProblemSchema } from "../wire/problem.ts";
+import { abandonable } from "./abandonable.ts";
 import { planRequest, type HttpRequest } from "./http-request.ts";
 import type { Transport } from "./transport.ts";
 
@@ -31,33 +31,36 @@ export function httpTransport(options: HttpOptions): Transport {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     });
-    const response = await reach(() => (options.fetch ?? fetch)(sent), signal);
+    const response = await reach(() => (options.fetch ?? fetch)(sent));
     if (response.ok) return response;
     throw await readProblem(response);
   };
   return {
-    async call(operation, request, signal) {
-      const response = await send(planRequest(operation, request), signal);
-      // The server is trusted to answer what it documents; a client is no place to find out otherwise.
-      const answer = z.custom<AnswerOf<typeof operation>>();
-      if (operation === "events") return answer.parse(response.body);
-      const isOwed = operation === "awaitSettlementRecord" && response.status === 202;
-      const body: unknown = await reach(() => response.json(), signal);
-      return answer.parse(isOwed ? null : body);
+    call(operation, request, signal) {
+      return abandonable(signal, async () => {
+        const response = await send(planRequest(operation, request), signal);
+        // The server is trusted to answer what it documents; a client is no place to find out otherwise.
+        const answer = z.custom<AnswerOf<typeof operation>>();
+        if (operation === "events") return answer.parse(response.body);
+        const isOwed = operation === "awaitSettlementRecord" && response.status === 202;
+        const body: unknown = await reach(() => response.json());
+        return answer.parse(isOwed ? null : body);
+      });
     },
-    async agents(signal) {
-      const response = await send({ method: "GET", path: "/v1/agents" }, signal);
-      return z.custom<AgentList>().parse(await reach(() => response.json(), signal));
+    agents(signal) {
+      return abandonable(signal, async () => {
+        const response = await send({ method: "GET", path: "/v1/agents" }, signal);
+        return z.custom<AgentList>().parse(await reach(() => response.json()));
+      });
     },
   };
 }
 
 /** A network that fails says nothing of what became of the request. */
-async function reach<T>(step: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+async function reach<T>(step: () => Promise<T>): Promise<T> {
   try {
     return await step();
   } catch (cause) {
-    signal?.throwIfAborted();
     throw new HoldfastError("Unavailable", "The server could not be reached.", {
       cause,
       fields: { outcome: "unknown" },
@@ -70,7 +73,7 @@ async function readProblem(response: Response): Promise<HoldfastError> {
   const parsed = ProblemSchema.safeParse(body);
   const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
   const retry = Number.isFinite(retryAfter) ? { retryAfterSeconds: retryAfter } : {};
-  if (!parsed.success || !isErrorCode(parsed.data.code)) {
+  if (!parsed.success) {
     return new HoldfastError(
       "Unavailable",
       `The server answered ${response.status} without a problem document.`,

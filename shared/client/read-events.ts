@@ -44,7 +44,8 @@ export async function* followEvents(
       if (millis === null && !(error instanceof ConnectionLost)) throw error;
       retryMillis = millis ?? retryMillis;
     } finally {
-      await blocks?.cancel();
+      // Nobody waits for the other side to hear of it.
+      void blocks?.cancel();
     }
     await delay(retryMillis, signal);
   }
@@ -64,6 +65,8 @@ async function* readConnection(
   blocks: BlockReader,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Received, void, undefined> {
+  // It may have aborted while the connection was handed over.
+  signal?.throwIfAborted();
   const abort = (): void => void blocks.cancel();
   signal?.addEventListener("abort", abort, { once: true });
   try {
@@ -89,15 +92,20 @@ async function nextBlock(blocks: BlockReader): Promise<string | null> {
 
 /** One event; null for a comment, and for an event that a newer server may send and this client does not know. */
 export function parseBlock(block: string): Received | null {
-  const field = (name: string): string | undefined =>
-    new RegExp(`^${name}: ?(.*)$`, "m").exec(block)?.[1];
-  const name = EventNameSchema.safeParse(field("event"));
-  const data = field("data");
+  // Lines end where the server ends them: text may hold what else counts as a line break, and what imitates a field.
+  const fields = new Map(block.split("\n").map((line) => splitField(line)));
+  const name = EventNameSchema.safeParse(fields.get("event"));
+  const data = fields.get("data");
   if (!name.success || data === undefined) return null;
-  const retry = field("retry");
+  const retry = fields.get("retry") ?? "";
   const parsed: unknown = JSON.parse(data);
   return {
     event: z.custom<ThreadEvent>().parse({ event: name.data, data: parsed }),
-    retry: retry === undefined ? null : Number(retry),
+    retry: /^\d+$/.test(retry) ? Number(retry) : null,
   };
+}
+
+function splitField(line: string): [name: string, value: string] {
+  const colon = line.indexOf(":");
+  return [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, "")];
 }

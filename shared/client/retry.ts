@@ -9,6 +9,9 @@ export interface RetryPolicy {
   readonly capMillis: number;
 }
 
+/** What a timer can hold: a longer time would pass at once. */
+const MAX_DELAY_MILLIS = 2 ** 31 - 1;
+
 export const RETRY_POLICY: RetryPolicy = { maxRetries: 4, baseMillis: 250, capMillis: 8_000 };
 
 /** How long to wait before the next try, or null when the error is an answer. `attempt` counts from 1. Pure. */
@@ -46,7 +49,7 @@ export async function withRetries<T>(
 export async function delay(millis: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, millis);
+  const timer = setTimeout(resolve, Math.min(millis, MAX_DELAY_MILLIS));
   const abort = (): void => reject(signal?.reason);
   signal?.addEventListener("abort", abort, { once: true });
   try {

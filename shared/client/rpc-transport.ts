@@ -4,6 +4,7 @@ import type { AnswerOf } from "../wire/answers.ts";
 import type { RequestOf } from "../wire/requests.ts";
 import { unwrap, type RpcResult } from "../wire/rpc.ts";
 import type { ServiceRpc } from "../wire/service.ts";
+import { abandonable } from "./abandonable.ts";
 import type { ClientOperation, Transport } from "./transport.ts";
 
 export interface RpcOptions {
@@ -14,12 +15,12 @@ export interface RpcOptions {
 export function rpcTransport({ binding }: RpcOptions): Transport {
   return {
     call(operation, request, signal) {
-      return signal === undefined
-        ? settle(send(binding, operation, request))
-        : cancellable(binding, operation, request, signal);
+      const waits = "timeoutMillis" in request && (request.timeoutMillis ?? 0) > 0;
+      if (signal !== undefined && waits) return cancellable(binding, operation, request, signal);
+      return abandonable(signal, () => settle(() => send(binding, operation, request)));
     },
-    async agents(signal) {
-      return abandonable(settle(binding.agents()), signal);
+    agents(signal) {
+      return abandonable(signal, () => settle(() => binding.agents()));
     },
   };
 }
@@ -45,41 +46,27 @@ async function cancellable<Operation extends ClientOperation>(
   signal: AbortSignal,
 ): Promise<AnswerOf<Operation>> {
   signal.throwIfAborted();
-  const waits = "timeoutMillis" in request && (request.timeoutMillis ?? 0) > 0;
-  if (!waits) return abandonable(settle(send(binding, operation, request)), signal);
   const waitId = crypto.randomUUID();
   const cancel = (): void => {
     // Best effort: a wait that is not cancelled ends by its timeout.
-    void binding.cancelWait({ threadId: request.threadId, waitId }).catch(() => undefined);
+    const cancelled = settle(() => binding.cancelWait({ threadId: request.threadId, waitId }));
+    void cancelled.catch(() => undefined);
   };
   signal.addEventListener("abort", cancel, { once: true });
   try {
-    return await abandonable(settle(send(binding, operation, { ...request, waitId })), signal);
+    return await abandonable(signal, () =>
+      settle(() => send(binding, operation, { ...request, waitId })),
+    );
   } finally {
     signal.removeEventListener("abort", cancel);
   }
 }
 
-/** Answers as soon as the caller gave up, whatever the other side still does. */
-async function abandonable<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return answer;
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([answer, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-    void answer.catch(() => undefined);
-  }
-}
-
 /** The value, or the error that the other side sent; a binding that breaks off says nothing of what became of the request. */
-async function settle<T>(answer: Promise<RpcResult<T>>): Promise<T> {
+async function settle<T>(ask: () => Promise<RpcResult<T>>): Promise<T> {
   let result: RpcResult<T>;
   try {
-    result = await answer;
+    result = await ask();
   } catch (cause) {
     throw new HoldfastError("Unavailable", "The service binding broke off the call.", {
       cause,

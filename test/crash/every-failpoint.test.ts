@@ -1,6 +1,6 @@
 // Every failpoint × every scenario × every way to crash: the flow must end as the uninterrupted one did, by what was promised.
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { FAILPOINTS, type Failpoint } from "../../durable-objects/platform/failpoints.ts";
+import { FAILPOINTS, type Failpoint } from "../../shared/failpoints.ts";
 import { RECORD_TYPES } from "../../shared/wire/records.ts";
 import { checkHistory } from "../support/history-checker.ts";
 import { resetOptions } from "../support/test-options.ts";

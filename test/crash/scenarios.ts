@@ -1,6 +1,6 @@
 // The flows that are crashed at every point: each is a client that behaves as a good one would. It repeats what got no answer with the same
 // key, fires alarms, and decides what waits for it, until all is settled.
-import type { Failpoint } from "../../durable-objects/platform/failpoints.ts";
+import type { Failpoint } from "../../shared/failpoints.ts";
 import type { Operation } from "../../shared/wire/operations.ts";
 import type { Outcome, Settlement } from "../../shared/wire/settlement.ts";
 import type { Receipt, SubmissionView } from "../../shared/wire/submission.ts";

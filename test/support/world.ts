@@ -4,8 +4,8 @@ import {
   FAILPOINTS,
   type Failpoint,
   type Failpoints,
-} from "../../durable-objects/platform/failpoints.ts";
-import type { Ports } from "../../durable-objects/platform/ports.ts";
+} from "../../shared/failpoints.ts";
+import type { LosableObject, Ports } from "../../shared/ports.ts";
 
 /** Far ahead of the machine's clock, so that no alarm fires by itself: tests drive every one. */
 const EPOCH = Date.parse("2036-01-01T00:00:00.000Z");
@@ -118,7 +118,7 @@ export class World {
     return FAILPOINTS.filter((point) => !this.reached.has(point));
   }
 
-  #failpointsOf(ctx: DurableObjectState): Failpoints {
+  #failpointsOf(ctx: LosableObject): Failpoints {
     let isLost = false;
     return {
       hit: (point) => {

@@ -15,7 +15,7 @@ interface Waiter {
 
 export class ProgressWaiters {
   readonly #waiting = new Map<string, Waiter>();
-  /** Waits that were cancelled before they came, oldest first. */
+  /** Waits that were cancelled, oldest first: their ids are used up. */
   readonly #cancelHints = new Set<string>();
   #unnamed = 0;
 
@@ -28,16 +28,16 @@ export class ProgressWaiters {
     }
   }
 
-  /** Ends one wait, whose caller gave up. True when it was there; else it is remembered, so that a wait that comes late does not park
-   * (OBS-07). */
+  /** Ends one wait, whose caller gave up; true when it was there. It is remembered either way, so that a wait that comes late, or a
+   * duplicate of one that ended, does not park (OBS-07). */
   cancel(waitId: string): boolean {
-    if (this.#end(waitId)) return true;
+    this.#cancelHints.delete(waitId);
     this.#cancelHints.add(waitId);
-    for (const oldest of this.#cancelHints) {
-      if (this.#cancelHints.size <= MAX_CANCEL_HINTS) break;
+    const [oldest] = this.#cancelHints;
+    if (oldest !== undefined && this.#cancelHints.size > MAX_CANCEL_HINTS) {
       this.#cancelHints.delete(oldest);
     }
-    return false;
+    return this.#end(waitId);
   }
 
   #end(waitId: string): boolean {
@@ -57,7 +57,7 @@ export class ProgressWaiters {
     timeoutMillis: number,
     read: () => T | null,
   ): Promise<T | null> {
-    const isCancelled = waitId !== undefined && this.#cancelHints.delete(waitId);
+    const isCancelled = waitId !== undefined && this.#cancelHints.has(waitId);
     const until = isCancelled ? 0 : Date.now() + timeoutMillis;
     for (;;) {
       // Nothing can commit between this read and the place among the waiters: both are in one synchronous stretch.

@@ -1,18 +1,15 @@
 // What a watcher of a thread reads: records past its cursor, the state whenever it changed, and the open turn's text as it grows. It is
 // pulled: a slow reader costs no memory, as records wait in the log and text is sent in larger pieces. Nothing here is stored.
 import { utf8Length } from "../../../shared/bytes.ts";
-import {
-  renderEvent,
-  renderThrough,
-  type EventsRequest,
-  type ThreadEvent,
-} from "../../../shared/wire/events.ts";
+import { renderEvent, renderThrough, type EventsRequest } from "../../../shared/wire/events.ts";
 import { LogCorrupt } from "../journal/record-codec.ts";
 import { requireSubmission } from "../ledger/find-submission.ts";
+import { findHead } from "../ledger/select-head.ts";
+import { deriveWait } from "../ledger/submission-state.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { readSettlement } from "../view/read-submission.ts";
 import { describeState, stateOf, type ThreadSnapshot } from "../view/thread-snapshot.ts";
-import { beginTurn, readDeltas, type TurnCursor } from "./open-turn.ts";
+import { beginTurn, readDeltas, type OpenTurn, type TurnCursor } from "./open-turn.ts";
 
 /** One pull sends about this much, so that a long log is streamed and never held. */
 const MAX_CHUNK_BYTES = 64 * 1024;
@@ -50,6 +47,8 @@ class Watcher {
   #lastState = "";
   #seenCommits = -1;
   #isOver = false;
+  /** What is read and not yet sent. */
+  #text = "";
 
   constructor(core: ThreadCore, asked: EventsRequest) {
     this.#core = core;
@@ -61,62 +60,49 @@ class Watcher {
   /** What is new, waiting for it while something runs; null after the end. */
   async next(): Promise<string | null> {
     const { changes } = this.#core;
-    for (;;) {
-      if (this.#isOver) return null;
+    while (!this.#isOver) {
       const { version } = changes;
-      const text = this.#read();
-      if (text !== "" || this.#isOver) return text === "" ? null : text;
+      this.#read();
+      const text = this.#text;
+      this.#text = "";
+      if (text !== "") return text;
       await changes.after(version);
     }
+    return null;
   }
 
   stop(): void {
     this.#isOver = true;
   }
 
-  #read(): string {
-    const gap = this.#findGap();
-    if (gap !== null) return this.#end(renderEvent(gap));
-    let text = this.#readCommitted();
-    if (!this.#hasReadAll()) return text;
-    if (this.#asked.deltas) text += this.#readOpenTurn();
-    return text + this.#readEnd();
-  }
-
-  #findGap(): ThreadEvent | null {
+  #read(): void {
     const tail = this.#core.journal.tail().sequence;
-    return this.#cursor <= tail
-      ? null
-      : { event: "gap", data: { after: this.#cursor, tail, reason: "past-the-end" } };
+    if (this.#cursor > tail) return this.#endInGap("past-the-end");
+    try {
+      this.#readCommitted();
+      if (!this.#hasReadAll()) return;
+      if (this.#asked.deltas) this.#readOpenTurn();
+      this.#readEnd();
+    } catch (error) {
+      if (!(error instanceof LogCorrupt)) throw error;
+      this.#endInGap("unreadable");
+    }
   }
 
   /** The state first: a reader who comes before the first record sees at once that the work is queued. */
-  #readCommitted(): string {
+  #readCommitted(): void {
     const { commits } = this.#core.changes;
-    if (commits === this.#seenCommits && this.#hasReadAll()) return "";
+    if (commits === this.#seenCommits && this.#hasReadAll()) return;
     this.#seenCommits = commits;
     const state = this.#renderState();
-    const changed = state === this.#lastState ? "" : state;
+    if (state !== this.#lastState) this.#text += state;
     this.#lastState = state;
-    try {
-      return changed + this.#readRecords();
-    } catch (error) {
-      if (!(error instanceof LogCorrupt)) throw error;
-      const tail = this.#core.journal.tail().sequence;
-      const data = { after: this.#cursor, tail, reason: "unreadable" as const };
-      return this.#end(changed + renderEvent({ event: "gap", data }));
-    }
-  }
-
-  #readRecords(): string {
-    let text = "";
-    while (!this.#hasReadAll() && utf8Length(text) < MAX_CHUNK_BYTES) {
+    while (!this.#hasReadAll() && utf8Length(this.#text) < MAX_CHUNK_BYTES) {
       for (const record of this.#core.shared.recordsAfter(this.#cursor)) {
-        if (this.#concerns(record.submissionId)) text += record.text;
+        if (this.#concerns(record.submissionId)) this.#text += record.text;
         this.#cursor = record.sequence;
       }
     }
-    return text;
   }
 
   #concerns(submissionId: string | null): boolean {
@@ -128,30 +114,39 @@ class Watcher {
     return this.#cursor >= this.#core.journal.tail().sequence;
   }
 
-  #readOpenTurn(): string {
+  #readOpenTurn(): void {
     const open = this.#core.live?.openTurn ?? null;
-    if (open === null || !this.#concerns(open.submissionId)) {
-      return "";
-    }
+    if (open === null || !this.#concerns(open.submissionId)) return;
     const isKnown = this.#turn?.of === open;
     // One who joins in the middle, or whose turn is called again, is told that it gets the turn from its beginning.
-    const isRepeated = this.#turn !== null && this.#turn.of.turn === open.turn;
-    const event = !isKnown && (isRepeated || open.since <= this.#joinedAt) ? "resync" : "delta";
+    const event =
+      !isKnown && (isRepeated(open, this.#turn?.of) || open.since <= this.#joinedAt)
+        ? "resync"
+        : "delta";
     const from = isKnown && this.#turn !== null ? this.#turn : beginTurn(open);
     const { deltas, cursor } = readDeltas(from);
     // Before its first text there is nothing to tell, and the telling is still due.
-    if (deltas.length === 0 && !isKnown) return "";
+    if (deltas.length === 0 && !isKnown) return;
     this.#turn = cursor;
-    return deltas.map((data) => renderEvent({ event, data })).join("");
+    for (const data of deltas) this.#text += renderEvent({ event, data });
   }
 
-  #readEnd(): string {
+  #readEnd(): void {
     const { submissionId } = this.#asked;
     const settlement = submissionId === undefined ? null : readSettlement(this.#core, submissionId);
     if (settlement !== null && submissionId !== undefined) {
       return this.#end(renderEvent({ event: "settled", data: { submissionId, settlement } }));
     }
-    return this.#core.shared.snapshot().state === "running" ? "" : this.#end("");
+    if (!this.#isUnderWay()) this.#end("");
+  }
+
+  /** A run that retries its model call goes on within seconds, by an attempt whose first record may come late. */
+  #isUnderWay(): boolean {
+    const { state, owed, row } = this.#core.shared.snapshot();
+    if (state === "running") return true;
+    const head = findHead(owed, row.claimedRun);
+    const wait = head && deriveWait(head, this.#core.registry.has(head.agentId));
+    return wait?.reason === "retry-backoff";
   }
 
   #renderState(): string {
@@ -174,9 +169,19 @@ class Watcher {
     };
   }
 
-  /** The last of it, with how far the log was looked through. */
-  #end(text: string): string {
-    this.#isOver = true;
-    return text + renderThrough(this.#cursor);
+  #endInGap(reason: "past-the-end" | "unreadable"): void {
+    const tail = this.#core.journal.tail().sequence;
+    this.#end(renderEvent({ event: "gap", data: { after: this.#cursor, tail, reason } }));
   }
+
+  /** The last of it, with how far the log was looked through. */
+  #end(text: string): void {
+    this.#isOver = true;
+    this.#text += text + renderThrough(this.#cursor);
+  }
+}
+
+/** The same turn, called once more: what was shown of it is void. */
+function isRepeated(open: OpenTurn, known: OpenTurn | undefined): boolean {
+  return known?.submissionId === open.submissionId && known.turn === open.turn;
 }

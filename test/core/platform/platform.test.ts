@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { raceSignal } from "../../../durable-objects/platform/deadline.ts";
 import { findRefusal, type Migration } from "../../../durable-objects/platform/migration-plan.ts";
-import { systemPorts } from "../../../durable-objects/platform/ports.ts";
+import { systemPorts } from "../../../durable-objects/platform/system-ports.ts";
 import { queueSequenceOf, submissionIdOf } from "../../../shared/ids.ts";
 
 function migration(tag: string, digest = `digest of ${tag}`): Migration {
