@@ -1,6 +1,14 @@
 // A fresh Worker project that installs the packed tarball, as a user's would, built and served by the tools that are here already.
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -31,8 +39,7 @@ export async function installConsumer(): Promise<Consumer> {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-consumer-"));
   const packed = await pack(folder);
   cpSync(join(ROOT, "template"), folder, { recursive: true });
-  cpSync(join(ROOT, "test/package/caller.ts"), join(folder, "caller/caller.ts"));
-  cpSync(join(ROOT, "test/package/caller.wrangler.jsonc"), join(folder, "caller/wrangler.jsonc"));
+  cpSync(join(ROOT, "test/package/fixture"), folder, { recursive: true });
   writeFileSync(
     join(folder, "package.json"),
     JSON.stringify({ name: "consumer", private: true, type: "module" }),

@@ -1,0 +1,180 @@
+// The package as a stranger gets it: the packed tarball in a fresh Worker project that starts from the template, and a second Worker that
+// reaches the deployment by a service binding alone.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Miniflare, convertV4MiniflareOptions } from "miniflare";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { holdfastClient } from "../../shared/client/index.ts";
+import { DESCRIPTION, VERSION } from "../../shared/version.ts";
+import { installConsumer, type Consumer } from "./consumer.ts";
+
+const KEYS = JSON.stringify([
+  {
+    id: "test",
+    // SHA-256 of "a-key".
+    sha256: "2a8a1240f50636655520ac8ed22aa29473b8517b4abfdbc3bc03bcad73fc8849",
+    tenant: "acme",
+    principal: "reader",
+    permissions: ["admin"],
+  },
+]);
+
+let consumer: Consumer;
+let served: Miniflare;
+let base: URL;
+
+beforeAll(async () => {
+  consumer = await installConsumer();
+  await consumer.tool(
+    "wrangler",
+    "deploy",
+    "--dry-run",
+    "--outdir",
+    join(consumer.folder, "out/app"),
+  );
+  const caller = [
+    "--config",
+    "caller/wrangler.json",
+    "--outdir",
+    join(consumer.folder, "out/caller"),
+  ];
+  await consumer.tool("wrangler", "deploy", "--dry-run", ...caller);
+  served = serve(consumer.folder);
+  base = await served.ready;
+}, 180_000);
+
+afterAll(async () => {
+  await served.dispose();
+  consumer.remove();
+});
+
+/** Both built Workers, the caller in front, bound as its configuration says. */
+function serve(folder: string): Miniflare {
+  const { services } = z
+    .object({
+      services: z.array(
+        z.object({
+          binding: z.string(),
+          service: z.string(),
+          entrypoint: z.string(),
+          props: z.record(z.string(), z.json()).optional(),
+        }),
+      ),
+    })
+    .parse(JSON.parse(readFileSync(join(folder, "caller/wrangler.json"), "utf8")));
+  const common = { modules: true, rootPath: folder, compatibilityDate: "2026-11-01" } as const;
+  return new Miniflare(
+    convertV4MiniflareOptions({
+      workers: [
+        {
+          ...common,
+          name: "caller",
+          scriptPath: "out/caller/caller.js",
+          serviceBindings: Object.fromEntries(
+            services.map(({ binding, service, entrypoint, props }) => [
+              binding,
+              { name: service, entrypoint, ...(props === undefined ? {} : { props }) },
+            ]),
+          ),
+        },
+        {
+          ...common,
+          name: "my-agents",
+          scriptPath: "out/app/index.js",
+          bindings: { TABLE_NAME: "green", HOLDFAST_API_KEYS: KEYS },
+          durableObjects: { THREADS: { className: "ThreadObject", useSQLite: true } },
+          routes: ["agents.test/*"],
+        },
+      ],
+    }),
+  );
+}
+
+async function ask(what: string, thread: string): Promise<unknown> {
+  const answer: unknown = await (await fetch(new URL(`/${what}?thread=${thread}`, base))).json();
+  return answer;
+}
+
+describe("the tarball", () => {
+  it("[UX-08] holds built files and the template, and neither sources nor tests", () => {
+    expect(consumer.packed).toContain("dist/worker/holdfast.js");
+    expect(consumer.packed).toContain("dist/worker/holdfast.d.ts");
+    expect(consumer.packed).toContain("dist/migrations/thread/bundle.js");
+    expect(consumer.packed).toContain("template/wrangler.jsonc");
+    const strange = consumer.packed.filter((path) => !/^(?:dist|template)\//.test(path));
+    expect(strange.toSorted()).toEqual(["LICENSE", "README.md", "package.json"]);
+    expect(consumer.packed.filter((path) => /\.sql$|test\/|worker\/agents/.test(path))).toEqual([]);
+  });
+
+  it("[UX-08] compiles in a strict project, with the environment's own types in `execute`", async () => {
+    await consumer.tool("wrangler", "types", "--include-runtime=false");
+    await consumer.tool("tsc", "--noEmit");
+    // A variable that the configuration does not have does not compile.
+    await expect(
+      consumer.tool("sh", "-c", "sed -i s/TABLE_NAME/TABEL_NAME/ src/index.ts && tsc --noEmit"),
+    ).rejects.toThrow(/TABEL_NAME/);
+    await consumer.tool("sh", "-c", "sed -i s/TABEL_NAME/TABLE_NAME/ src/index.ts");
+  });
+
+  it("says the version that it is", () => {
+    const manifest: unknown = JSON.parse(
+      readFileSync(join(consumer.folder, "node_modules/holdfast/package.json"), "utf8"),
+    );
+    expect(manifest).toMatchObject({ version: VERSION, description: DESCRIPTION });
+  });
+});
+
+describe("a fresh Worker with the package", () => {
+  it("[UX-08] runs its agent over HTTP", async () => {
+    const client = holdfastClient({
+      baseUrl: "http://agents.test",
+      token: "a-key",
+      fetch: async (request) => {
+        const { method, headers } = request;
+        const body = method === "GET" ? undefined : await request.text();
+        const answer = await served.dispatchFetch(request.url, {
+          method,
+          headers: Object.fromEntries(headers),
+          ...(body === undefined ? {} : { body }),
+        });
+        return new Response(await answer.text(), {
+          status: answer.status,
+          headers: Object.fromEntries(answer.headers),
+        });
+      },
+    });
+    const { settlement } = await client.thread("by-http").run("game-master", { wish: "a five" });
+    expect(settlement).toMatchObject({ outcome: "completed" });
+    expect((await client.agents()).map(({ id }) => id)).toEqual(["game-master"]);
+  });
+});
+
+describe("a second Worker", () => {
+  it("[API-04] runs an agent by a service binding, with the types of the agent", async () => {
+    expect(await ask("run", "by-rpc")).toMatchObject({
+      receipt: { threadId: "by-rpc", agentId: "game-master" },
+      outcome: "completed",
+      said: expect.stringContaining("local model"),
+    });
+  });
+
+  it("[API-04] follows a submission to its settlement", async () => {
+    const { events } = z.object({ events: z.array(z.string()) }).parse(await ask("events", "seen"));
+    expect(events.at(0)).toBe("state");
+    expect(events.at(-1)).toBe("settled");
+    expect(events).toContain("record");
+  });
+
+  it("[API-04, OBS-07] ends its wait on the other side when it gives up", async () => {
+    const { answer, waitedMillis } = z
+      .object({ answer: z.looseObject({ ok: z.boolean() }), waitedMillis: z.number() })
+      .parse(await ask("cancel", "waited"));
+    expect(answer).toMatchObject({ ok: true });
+    expect(waitedMillis).toBeLessThan(60_000);
+  });
+
+  it("[API-04] is refused where its binding names no caller", async () => {
+    expect(await ask("refused", "by-rpc")).toEqual({ code: "Unauthenticated" });
+  });
+});
