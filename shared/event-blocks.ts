@@ -4,6 +4,8 @@ export class BlockReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #decoder = new TextDecoder();
   #buffered = "";
+  /** Up to where the buffer was looked through. */
+  #searched = 0;
 
   constructor(stream: ReadableStream<Uint8Array>) {
     this.#reader = stream.getReader();
@@ -13,12 +15,15 @@ export class BlockReader {
    * Rejects when the stream broke off. */
   async next(): Promise<string | null> {
     for (;;) {
-      const end = this.#buffered.indexOf("\n\n");
+      const end = this.#buffered.indexOf("\n\n", this.#searched);
       if (end >= 0) {
         const block = this.#buffered.slice(0, end + 2);
         this.#buffered = this.#buffered.slice(end + 2);
+        this.#searched = 0;
         return block;
       }
+      // The first of the two line breaks may be here already.
+      this.#searched = Math.max(0, this.#buffered.length - 1);
       const { done, value } = await this.#reader.read();
       if (done) return null;
       this.#buffered += this.#decoder.decode(value, { stream: true });

@@ -74,7 +74,7 @@ export function serviceClass(deployment: Deployment): HoldfastServiceClass {
     /** Server-sent events as bytes, the same that HTTP streams. */
     events(request: RequestOf<"events">): Answer<"events"> {
       return serveRpc("events", RequestSchemas.events, request, async (asked) =>
-        (await this.#operations()).events(asked),
+        (await this.#operations()).events(asked, (work) => this.ctx.waitUntil(work)),
       );
     }
 

@@ -4,7 +4,7 @@ import type { Caller } from "../../shared/wire/access.ts";
 import type { AnswerOf } from "../../shared/wire/answers.ts";
 import type { RequestOf, ThreadOperation } from "../../shared/wire/requests.ts";
 import { callRpc } from "../platform/call-rpc.ts";
-import type { ThreadRpc } from "../thread/thread-rpc.ts";
+import type { ThreadRpc } from "../../shared/wire/thread-rpc.ts";
 
 /** The binding of the thread objects, as far as it is used. */
 export interface ThreadNamespace {

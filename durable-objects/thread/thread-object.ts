@@ -16,7 +16,11 @@ import { readRecordPage } from "./journal/read-page.ts";
 import { watchThread } from "./progress/watch-thread.ts";
 import type { ThreadCore } from "./thread-core.ts";
 import type { ThreadOptions } from "./thread-options.ts";
-import { ThreadRpcSchemas, type ThreadRpc, type ThreadRpcRequest } from "./thread-rpc.ts";
+import {
+  ThreadRpcSchemas,
+  type ThreadRpc,
+  type ThreadRpcRequest,
+} from "../../shared/wire/thread-rpc.ts";
 import { ThreadServices } from "./thread-services.ts";
 import { awaitAdmitted, awaitSettled, awaitSubmission } from "./view/await-submission.ts";
 import { explainThread } from "./view/explain-thread.ts";

@@ -107,5 +107,6 @@ export function parseBlock(block: string): Received | null {
 
 function splitField(line: string): [name: string, value: string] {
   const colon = line.indexOf(":");
+  if (colon < 0) return [line, ""];
   return [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, "")];
 }

@@ -1,13 +1,9 @@
 // The requests of a thread object's RPC methods: those of the operations, with the caller that the Worker authenticated.
 import type { z } from "zod";
-import { CallerSchema, type Caller } from "../../shared/wire/access.ts";
-import type { AnswerOf } from "../../shared/wire/answers.ts";
-import {
-  RequestSchemas,
-  type RequestOf,
-  type ThreadOperation,
-} from "../../shared/wire/requests.ts";
-import type { RpcResult } from "../../shared/wire/rpc.ts";
+import { CallerSchema, type Caller } from "./access.ts";
+import type { AnswerOf } from "./answers.ts";
+import { RequestSchemas, type RequestOf, type ThreadOperation } from "./requests.ts";
+import type { RpcResult } from "./rpc.ts";
 
 function called<Shape extends z.core.$ZodLooseShape>(schema: z.ZodObject<Shape>) {
   return schema.extend({ caller: CallerSchema });

@@ -55,6 +55,7 @@ describe("imports", () => {
     ["durable-objects/clients/a.ts", 'import { type X } from "../thread/b.ts";'],
     ["durable-objects/deployment.ts", 'import type { X } from "./thread/b.ts";'],
     ["shared/a.ts", 'import type { JSONSchema7 } from "@ai-sdk/provider";'],
+    ["shared/testing/a.ts", 'import { APICallError } from "@ai-sdk/provider";'],
     ["shared/a.ts", '// import { x } from "../worker/b.ts";\nconst a = "https://x";'],
   ])("the check lets a good one through: %s: %s", (path, text) => {
     expect(findBadImports(planted(path, text))).toEqual([]);

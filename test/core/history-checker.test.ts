@@ -1,4 +1,5 @@
 // The history checker itself: it finds nothing in a history that kept its promises, and finds each planted fault by its rule (QUA-02).
+import { digestText } from "../../durable-objects/platform/digest.ts";
 import { describe, expect, it } from "vitest";
 import {
   chainDigest,
@@ -15,7 +16,11 @@ import type { RecordDraft, ToolOutcome } from "../../shared/wire/records.ts";
 import type { Outcome } from "../../shared/wire/settlement.ts";
 import type { Receipt } from "../../shared/wire/submission.ts";
 import { NO_TOKENS, NO_USAGE, type Usage } from "../../shared/wire/usage.ts";
-import { checkHistory, type Evidence, type Violation } from "../support/history-checker.ts";
+import {
+  checkHistory,
+  type Evidence,
+  type Violation,
+} from "../../shared/testing/history-checker.ts";
 import type { BatchRow, Dump, SubmissionRow } from "../support/thread-driver.ts";
 
 const NOW = Date.parse("2026-11-01T12:00:00.000Z");
@@ -253,6 +258,7 @@ const SOUND: History = {
     ]),
     acknowledgedTail: 15,
     isQuiet: true,
+    sha256: digestText,
   },
 };
 
@@ -343,6 +349,7 @@ function lostCall(more: readonly RecordDraft[], changes: Partial<History> = {}):
       executions: new Map([[op(1), 1]]),
       acknowledgedTail: 0,
       isQuiet: true,
+      sha256: digestText,
     },
     ...changes,
   };
@@ -377,6 +384,7 @@ const RAN_TWICE: Evidence = {
   executions: new Map([[op(1), 2]]),
   acknowledgedTail: 0,
   isQuiet: true,
+  sha256: digestText,
 };
 
 describe("a history that kept every promise", () => {
@@ -388,7 +396,13 @@ describe("a history that kept every promise", () => {
         ...SOUND,
         commits: [],
         submissions: [],
-        evidence: { receipts: [], executions: new Map(), acknowledgedTail: 0, isQuiet: true },
+        evidence: {
+          receipts: [],
+          executions: new Map(),
+          acknowledgedTail: 0,
+          isQuiet: true,
+          sha256: digestText,
+        },
       },
     ],
     [
@@ -429,7 +443,13 @@ describe("a history that kept every promise", () => {
           { run: 1, epoch: 1, drafts: [settled(1, "failed", ONE_TURN)] },
         ],
         submissions: [row(1, "failed")],
-        evidence: { receipts: [], executions: new Map(), acknowledgedTail: 0, isQuiet: true },
+        evidence: {
+          receipts: [],
+          executions: new Map(),
+          acknowledgedTail: 0,
+          isQuiet: true,
+          sha256: digestText,
+        },
       },
     ],
     [

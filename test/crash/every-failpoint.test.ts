@@ -1,8 +1,9 @@
 // Every failpoint × every scenario × every way to crash: the flow must end as the uninterrupted one did, by what was promised.
+import { digestText } from "../../durable-objects/platform/digest.ts";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { FAILPOINTS, type Failpoint } from "../../shared/failpoints.ts";
 import { RECORD_TYPES } from "../../shared/wire/records.ts";
-import { checkHistory } from "../support/history-checker.ts";
+import { checkHistory } from "../../shared/testing/history-checker.ts";
 import { resetOptions } from "../support/test-options.ts";
 import { world, type CrashMode } from "../support/world.ts";
 import { runScenario, SCENARIOS, type Scenario, type ScenarioEnd } from "./scenarios.ts";
@@ -41,6 +42,7 @@ async function runSound(scenario: Scenario): Promise<ScenarioEnd> {
     executions: world.executions,
     acknowledgedTail: 0,
     isQuiet: true,
+    sha256: digestText,
     readTools: new Set(["look"]),
   });
   expect(violations).toEqual([]);

@@ -1,6 +1,7 @@
 // Holds a client's event stream for an object: reads the object's own stream while something runs, and asks it by one bounded wait while
 // nothing does, so that a watcher keeps an idle object awake for about a minute at most. It passes events on as they are; of their text it
 // reads only where they end and which id they carry (OBS-03).
+import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 import { renderEvent } from "../../shared/wire/events.ts";
 import { BlockReader } from "../../shared/event-blocks.ts";
 
@@ -113,7 +114,11 @@ class Relay {
       if (block !== null) return this.#pass(block);
       this.#blocks = null;
       return "";
-    } catch {
+    } catch (error) {
+      // Too many wait there already: to ask again soon would only add to it.
+      if (error instanceof HoldfastError && error.code === "Overloaded") {
+        return this.#bye("idle", this.#timing.idleRetryMillis);
+      }
       // The object was lost, or refuses by now: the client asks again, and is told then.
       return this.#bye("interrupted", this.#timing.interruptedRetryMillis);
     }

@@ -31,14 +31,22 @@ export class ThreadOperations {
     return this.#client.call(operation, request);
   }
 
-  /** The events of a thread over as many calls of its object as it takes (OBS-03). Throws like `call`, before the first event. */
-  events(request: RequestOf<"events">): Promise<ReadableStream<Uint8Array>> {
+  /**
+   * The events of a thread over as many calls of its object as it takes (OBS-03). Throws like `call`, before the first event.
+   * @param finish keeps the request going for this work although its client is gone: with the client the platform drops all else
+   */
+  events(
+    request: RequestOf<"events">,
+    finish: (work: Promise<unknown>) => void,
+  ): Promise<ReadableStream<Uint8Array>> {
     const { threadId } = request;
     return relayEvents(request, {
       watch: (after) => this.call("events", { ...request, after }),
       awaitProgress: (wait) => this.call("awaitProgress", { threadId, ...wait }),
       cancelWait: async (waitId) => {
-        await this.call("cancelWait", { threadId, waitId });
+        const cancelled = this.call("cancelWait", { threadId, waitId });
+        finish(cancelled.catch(() => undefined));
+        await cancelled;
       },
     });
   }

@@ -94,12 +94,15 @@ records.openapi(
     const { thread: threadId } = context.req.valid("param");
     const { after = 0, submission, deltas = true } = context.req.valid("query");
     const { "last-event-id": lastEventId } = context.req.valid("header");
-    const stream = await context.get("operations").events({
-      threadId,
-      after: lastEventId ?? after,
-      deltas,
-      ...(submission === undefined ? {} : { submissionId: submission }),
-    });
+    const stream = await context.get("operations").events(
+      {
+        threadId,
+        after: lastEventId ?? after,
+        deltas,
+        ...(submission === undefined ? {} : { submissionId: submission }),
+      },
+      (work) => context.executionCtx.waitUntil(work),
+    );
     // Nothing on the way may hold events back, or change them.
     return context.body(stream, 200, {
       "content-type": "text/event-stream; charset=utf-8",

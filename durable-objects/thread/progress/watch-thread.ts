@@ -1,8 +1,10 @@
 // What a watcher of a thread reads: records past its cursor, the state whenever it changed, and the open turn's text as it grows. It is
 // pulled: a slow reader costs no memory, as records wait in the log and text is sent in larger pieces. Nothing here is stored.
+import { must } from "../../../shared/assert.ts";
 import { utf8Length } from "../../../shared/bytes.ts";
 import { renderEvent, renderThrough, type EventsRequest } from "../../../shared/wire/events.ts";
 import { LogCorrupt } from "../journal/record-codec.ts";
+import { firstSequenceOf } from "../ledger/decide-claim.ts";
 import { requireSubmission } from "../ledger/find-submission.ts";
 import { findHead } from "../ledger/select-head.ts";
 import { deriveWait } from "../ledger/submission-state.ts";
@@ -13,13 +15,14 @@ import { beginTurn, readDeltas, type OpenTurn, type TurnCursor } from "./open-tu
 
 /** One pull sends about this much, so that a long log is streamed and never held. */
 const MAX_CHUNK_BYTES = 64 * 1024;
+/** One pull looks through so many pages, so that a reader of one submission does not hold up the object where others' records lie between. */
+const MAX_PULL_PAGES = 8;
 
 /**
  * The events as UTF-8 text, until the followed submission settled, the cursor turns out unreadable, or nothing runs any more; it never
  * waits for work to come. Throws `SubmissionNotFound`, before anything is sent.
  */
 export function watchThread(core: ThreadCore, asked: EventsRequest): ReadableStream<Uint8Array> {
-  if (asked.submissionId !== undefined) requireSubmission(core, asked.submissionId);
   const watcher = new Watcher(core, asked);
   const encoder = new TextEncoder();
   return new ReadableStream({
@@ -53,7 +56,7 @@ class Watcher {
   constructor(core: ThreadCore, asked: EventsRequest) {
     this.#core = core;
     this.#asked = asked;
-    this.#cursor = asked.after;
+    this.#cursor = startOf(core, asked);
     this.#joinedAt = core.changes.version;
   }
 
@@ -66,7 +69,8 @@ class Watcher {
       const text = this.#text;
       this.#text = "";
       if (text !== "") return text;
-      await changes.after(version);
+      if (this.#hasReadAll()) await changes.after(version);
+      else await letOthersRun();
     }
     return null;
   }
@@ -97,7 +101,8 @@ class Watcher {
     const state = this.#renderState();
     if (state !== this.#lastState) this.#text += state;
     this.#lastState = state;
-    while (!this.#hasReadAll() && utf8Length(this.#text) < MAX_CHUNK_BYTES) {
+    for (let pages = 0; pages < MAX_PULL_PAGES && !this.#hasReadAll(); pages += 1) {
+      if (utf8Length(this.#text) >= MAX_CHUNK_BYTES) return;
       for (const record of this.#core.shared.recordsAfter(this.#cursor)) {
         if (this.#concerns(record.submissionId)) this.#text += record.text;
         this.#cursor = record.sequence;
@@ -184,4 +189,19 @@ class Watcher {
 /** The same turn, called once more: what was shown of it is void. */
 function isRepeated(open: OpenTurn, known: OpenTurn | undefined): boolean {
   return known?.submissionId === open.submissionId && known.turn === open.turn;
+}
+
+/** Of a followed submission nothing is before its run's first record, or, where it never ran, before the log's end. */
+function startOf(core: ThreadCore, { after, submissionId }: EventsRequest): number {
+  const tail = core.journal.tail().sequence;
+  if (submissionId === undefined || after > tail) return after;
+  const thread = must(core.row.read(), "an open thread has its row");
+  const first = firstSequenceOf(thread, requireSubmission(core, submissionId)) ?? tail + 1;
+  return Math.max(after, first - 1);
+}
+
+async function letOthersRun(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  setTimeout(resolve, 0);
+  await promise;
 }
