@@ -3,16 +3,31 @@
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { answerOutside } from "./test/support/outside-world.ts";
+import { SECRET_OR_CONTENT_PATTERN } from "./test/support/secrets.ts";
 
 const DEV_KEY_SHA256 = "efa09fd8a1c9d99607ea6934a09fd2bc964648a53f0fc3909d95d353830f5ee5";
 
 export default defineConfig({
   test: {
+    // Random requests of test/http/fuzz: how many, and from which seed.
+    provide: {
+      fuzz: {
+        requests: Number(process.env["FUZZ_REQUESTS"] ?? 800),
+        seed: Number(process.env["SEED"] ?? Date.now() % 2 ** 31),
+      },
+    },
     projects: [
       {
         test: {
           name: "core",
           include: ["test/core/**/*.test.ts", "test/architecture/**/*.test.ts"],
+          testTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: "package",
+          include: ["test/package/**/*.test.ts"],
           testTimeout: 60_000,
         },
       },
@@ -36,6 +51,7 @@ export default defineConfig({
                   modules: true,
                   scriptPath: "./test/support/tail-worker.mjs",
                   compatibilityDate: "2026-11-01",
+                  bindings: { SECRET_PATTERN: SECRET_OR_CONTENT_PATTERN },
                 },
               ],
               // A limiter under another name: tests that want one hand it to the app as its own.
@@ -57,6 +73,7 @@ export default defineConfig({
         test: {
           name: "objects",
           include: ["test/{objects,crash,http}/**/*.test.ts"],
+          setupFiles: ["./test/support/grep-for-secrets.ts"],
           testTimeout: 60_000,
           isolate: false,
           maxWorkers: 1,

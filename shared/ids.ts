@@ -12,12 +12,13 @@ export const PrintableIdSchema = z.string().regex(/^[\x21-\x7e]{1,256}$/, {
   message: "1 to 256 printable ASCII characters without spaces",
 });
 
-/** The host's name for who acts: 1 to 256 characters without controls (spec glossary). */
+/** The host's name for who acts: 1 to 256 characters without controls (spec glossary). Half a surrogate pair is none: storage would give
+ * all of them the same name. */
 export const PrincipalSchema = z
   .string()
   .min(1)
   .max(256)
-  .regex(/^\P{Cc}*$/u, { message: "no control characters" });
+  .regex(/^[^\p{Cc}\p{Cs}]*$/u, { message: "no control characters and no half of a character" });
 
 /** Randomness as a port: the runtime draws ids and jitter from here only. */
 export interface IdSource {

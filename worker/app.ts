@@ -34,10 +34,12 @@ export function createApp(deployment: Deployment): OpenAPIHono<AppEnv> {
   app.use(secureHeaders(SECURITY_HEADERS));
   app.get("/healthz", (context) => context.json({ status: "ok" }));
   addDocuments(app);
+  // Before anything that may refuse: a refusal is not stored either.
+  app.use("/v1/*", keepPrivate);
   app.use(readBindings);
   // It answers once the configuration is readable.
   app.get("/readyz", (context) => context.json({ status: "ready" }));
-  app.use("/v1/*", allowOrigins, authenticate, keepPrivate);
+  app.use("/v1/*", allowOrigins, authenticate);
   for (const routes of [submissions, threads, records, operations, agents]) {
     app.route("/v1", routes);
   }

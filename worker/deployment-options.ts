@@ -1,10 +1,11 @@
 // All that a deployment sets, checked where it is made, and worked out once per environment.
+import { z } from "zod";
 import { AgentRegistry } from "../durable-objects/agents/registry.ts";
 import type { Ports } from "../shared/ports.ts";
 import type { ThreadOptions } from "../durable-objects/thread/thread-options.ts";
+import type { Agent } from "../shared/define/agent.ts";
 import type { Environment } from "../shared/define/environment.ts";
-import { refuseUnknownFields } from "../shared/define/validate-definition.ts";
-import { HoldfastError } from "../shared/errors/holdfast-error.ts";
+import { refuseUnknownFields, validateDefinition } from "../shared/define/validate-definition.ts";
 import type { AgentView } from "../shared/wire/agent-view.ts";
 import type { CallerOf } from "./auth/verify-token.ts";
 import { describeAgents } from "./operations/describe-agents.ts";
@@ -55,11 +56,27 @@ export function prepareDeployment(
   return { optionsOf, agentsOf, ports };
 }
 
+/** Beside what the types say: they do not reach a function that returns nothing or a promise, nor an agent of modules that import in a circle. */
+const AgentsSchema = z.object({
+  agents: z
+    .array(
+      z.custom<Agent>((agent) => typeof agent === "object" && agent !== null && "id" in agent, {
+        message: "no agent; defineAgent makes one",
+      }),
+    )
+    .min(1, { message: "there is none" })
+    .superRefine((agents, context) => {
+      const ids = agents.map(({ id }) => id);
+      const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+      if (twice === undefined) return;
+      context.addIssue({ code: "custom", message: `two have the id ${twice}` });
+    }),
+});
+
 function validateOptions(options: HoldfastOptions): void {
+  validateDefinition("holdfast", z.object({}), options);
   refuseUnknownFields("holdfast", options, FIELDS);
-  if (options.agents.length === 0) {
-    throw new HoldfastError("InvalidDefinition", "holdfast: agents: there is none");
-  }
+  validateDefinition("holdfast", AgentsSchema, options);
 }
 
 /** The environment is one object per isolate, so what follows from it is worked out once. */

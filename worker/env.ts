@@ -33,11 +33,18 @@ const SafeUrlSchema = z.string().refine(
   },
   { message: "an https URL" },
 );
+/** Addresses without a host all have the origin "null", which any page can send. */
+const OriginSchema = z
+  .string()
+  .refine((text) => text === "*" || (URL.canParse(text) && new URL(text).origin !== "null"), {
+    message: "* or an origin, such as https://app.example",
+  })
+  .transform((text) => (text === "*" ? text : new URL(text).origin));
 const OriginsSchema = z
   .string()
   .default("")
   .transform((text) => text.split(",").flatMap((origin) => origin.trim() || []))
-  .pipe(z.array(z.union([z.literal("*"), z.url().transform((text) => new URL(text).origin)])));
+  .pipe(z.array(OriginSchema));
 
 /** Cloudflare's rate limiting binding, as far as it is used. */
 export interface RateLimiter {
@@ -104,6 +111,7 @@ export function parseEnv(env: object): WorkerEnv {
     throw new HoldfastError(
       "Unavailable",
       `The deployment is not configured: ${faults.join("; ")}. Set it in .dev.vars or with wrangler secret put.`,
+      { fields: { reason: "configuration", retryAfterSeconds: 60 } },
     );
   }
   parsed.set(env, result.data);

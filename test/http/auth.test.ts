@@ -1,7 +1,6 @@
 // Who may do what: credentials, the development key, permissions, tenants; and that no answer tells a secret.
-import { createExecutionContext, env } from "cloudflare:test";
-import { createHash } from "node:crypto";
-import { describe, expect, it } from "vitest";
+import { env } from "cloudflare:test";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { ThreadClient, type ThreadNamespace } from "../../durable-objects/clients/thread-client.ts";
 import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
@@ -13,60 +12,33 @@ import {
   type Permission,
 } from "../../shared/wire/access.ts";
 import { SubmitResultSchema } from "../../shared/wire/submission.ts";
-import { createApp } from "../../worker/app.ts";
 import { verifyKey } from "../../worker/auth/verify-key.ts";
-import { prepareDeployment } from "../../worker/deployment-options.ts";
-import { parseEnv, type ApiKey } from "../../worker/env.ts";
+import { parseEnv } from "../../worker/env.ts";
 import { ThreadOperations } from "../../worker/operations/thread-operations.ts";
-import { plainAgent } from "../support/test-agents.ts";
 import { TESTER, ThreadDriver } from "../support/thread-driver.ts";
-import { world } from "../support/world.ts";
+import { KEY_TEXT, keyOf, sendTo, sha256 } from "./deployments.ts";
 import {
   command,
   expectEmptyFile,
   expectProblem,
   expectRefusal,
-  readAnswer,
   send,
   sendBare,
   submit,
   type Answer,
+  type Sent,
 } from "./http-client.ts";
 import { NO_OPERATION, NO_SUBMISSION, rightRequest, ROUTES, type Route } from "./routes.ts";
 
 const namespace = z.custom<ThreadNamespace>().parse(env.THREADS);
-const SECRET = "a-key-of-the-tests";
-
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
-}
-
-function keyOf(permissions: readonly Permission[], changes: Partial<ApiKey> = {}): ApiKey {
-  return {
-    id: "restricted",
-    sha256: sha256(SECRET),
-    tenant: "dev",
-    principal: "tester",
-    permissions: [...permissions],
-    ...changes,
-  };
-}
-
-const app = createApp(prepareDeployment({ agents: [plainAgent] }, world.ports));
-
-/** The app with other keys than the Worker under test has, over the same objects. */
-async function sendTo(keys: readonly ApiKey[], request: Request): Promise<Answer> {
-  const bindings = { ...env, HOLDFAST_API_KEYS: JSON.stringify(keys) };
-  return readAnswer(await app.fetch(request, bindings, createExecutionContext()));
-}
 
 /** A right request of the route, with the tests' own key. */
-function requestOf(route: Route, threadId: string, submissionId: string, key = SECRET): Request {
+function requestOf(route: Route, threadId: string, submissionId: string): [string, Sent] {
   const { headers, ...sent } = rightRequest(route, submissionId);
-  return new Request(`https://holdfast.example${route.path(threadId, submissionId)}`, {
-    ...sent,
-    headers: { ...headers, authorization: `Bearer ${key}` },
-  });
+  return [
+    route.path(threadId, submissionId),
+    { ...sent, headers: { ...headers, authorization: `Bearer ${KEY_TEXT}` } },
+  ];
 }
 
 describe("credentials", () => {
@@ -77,13 +49,14 @@ describe("credentials", () => {
     expect(answer.headers.get("www-authenticate")).toBe("Bearer");
   });
 
-  it("[UX-04] says how to configure keys where none is configured", async () => {
-    const answer = await sendTo([], new Request("http://127.0.0.1/v1/threads/x/explain"));
+  it("[SEC-01, UX-04] says how to configure keys where none is configured", async () => {
+    const answer = await sendTo({}, "/v1/threads/x/explain", { base: "http://127.0.0.1" });
     const problem = expectRefusal(answer, 401, "Unauthenticated");
     expect(problem.detail).toContain("HOLDFAST_API_KEYS");
+    expect(problem.detail).toContain("npm run keys -- create");
   });
 
-  it("refuses a key that is not known, and says nothing of those that are", async () => {
+  it("[SEC-01] refuses a key that is not known, and says nothing of those that are", async () => {
     const answer = await send("/v1/threads/x/explain", {
       headers: { authorization: "Bearer holdfast-prod" },
     });
@@ -103,35 +76,36 @@ describe("credentials", () => {
     ["http://10.0.0.1"],
     ["http://128.0.0.1"],
     ["http://[::2]"],
-  ])("refuses the development key at %s, and says why", async (base) => {
+  ])("[SEC-01] refuses the development key at %s, and says why", async (base) => {
     const thread = new ThreadDriver("auth-host");
     for (const route of ROUTES) {
       const { headers, ...sent } = rightRequest(route, NO_SUBMISSION);
-      const request = new Request(base + route.path(thread.threadId, NO_SUBMISSION), {
+      const keys = [keyOf(["admin"], { sha256: sha256("holdfast-dev") })];
+      const answer = await sendTo({ keys }, route.path(thread.threadId, NO_SUBMISSION), {
         ...sent,
+        base,
         headers: { ...headers, host: "127.0.0.1", "x-forwarded-host": "127.0.0.1" },
       });
-      const answer = await sendTo([keyOf(["admin"], { sha256: sha256("holdfast-dev") })], request);
       expect(expectRefusal(answer, 401, "Unauthenticated").detail).toContain("loopback");
     }
     await expectEmptyFile(thread);
   });
 
   it.each(["http://127.0.0.1", "http://127.1.2.3:8787", "http://localhost:8787", "http://[::1]"])(
-    "takes the development key at %s",
+    "[SEC-01] takes the development key at %s",
     async (base) => {
       expectRefusal(await send("/v1/threads/none/explain", { base }), 404, "ThreadNotFound");
     },
   );
 
-  it("takes another key at any host", async () => {
-    const request = new Request("https://holdfast.example/v1/threads/none/explain", {
-      headers: { authorization: `Bearer ${SECRET}` },
-    });
-    expectRefusal(await sendTo([keyOf(["threads:read"])], request), 404, "ThreadNotFound");
+  it("[SEC-01] takes another key at any host", async () => {
+    const headers = { authorization: `Bearer ${KEY_TEXT}` };
+    const keys = [keyOf(["threads:read"])];
+    const answer = await sendTo({ keys }, "/v1/threads/none/explain", { headers });
+    expectRefusal(answer, 404, "ThreadNotFound");
   });
 
-  it("finds the principal by the digest of the key alone", () => {
+  it("[SEC-01] finds the principal by the digest of the key alone", () => {
     const keys = [
       keyOf(["admin"], { id: "one", sha256: sha256("one"), principal: "ann" }),
       keyOf(["threads:read"], { id: "two", sha256: sha256("two"), principal: "bob" }),
@@ -151,20 +125,24 @@ describe("credentials", () => {
 
 /** What each route needs. */
 const NEEDS: Readonly<Record<string, Permission>> = {
+  "GET thread": "threads:read",
   "POST submissions": "threads:write",
+  "GET submissions": "threads:read",
   "GET submission": "threads:read",
   "GET settlement": "threads:read",
   "POST abort": "threads:write",
   "GET records": "threads:read",
+  "GET events": "threads:read",
   "GET operations": "threads:read",
   "POST decide": "threads:approve",
   "GET explain": "threads:read",
+  "GET usage": "threads:read",
   "POST repair": "threads:operate",
 };
 
 describe("permissions", () => {
   it.each([...ROUTES])(
-    "[UX-04] $name names the permission that is missing, and does nothing without it",
+    "[SEC-05, UX-04] $name names the permission that is missing, and does nothing without it",
     async (route) => {
       const needed = NEEDS[route.name] ?? "admin";
       const others = PermissionSchema.options.filter(
@@ -172,8 +150,8 @@ describe("permissions", () => {
       );
       const thread = new ThreadDriver("auth-permission");
       const answer = await sendTo(
-        [keyOf(others)],
-        requestOf(route, thread.threadId, NO_SUBMISSION),
+        { keys: [keyOf(others)] },
+        ...requestOf(route, thread.threadId, NO_SUBMISSION),
       );
       const problem = expectRefusal(answer, 403, "PermissionMissing");
       expect(problem["permission"]).toBe(needed);
@@ -182,20 +160,23 @@ describe("permissions", () => {
     },
   );
 
-  it.each([...ROUTES])("$name works with its permission alone, and with admin", async (route) => {
-    for (const permission of [NEEDS[route.name] ?? "admin", "admin" as const]) {
-      const thread = new ThreadDriver("auth-enough");
-      const answer = await sendTo(
-        [keyOf([permission])],
-        requestOf(route, thread.threadId, NO_SUBMISSION),
-      );
-      const isSubmit = route.name === "POST submissions";
-      if (isSubmit) expect(answer.status).toBe(202);
-      else expectRefusal(answer, 404, "ThreadNotFound");
-    }
-  });
+  it.each([...ROUTES])(
+    "[SEC-05] $name works with its permission alone, and with admin",
+    async (route) => {
+      for (const permission of [NEEDS[route.name] ?? "admin", "admin" as const]) {
+        const thread = new ThreadDriver("auth-enough");
+        const answer = await sendTo(
+          { keys: [keyOf([permission])] },
+          ...requestOf(route, thread.threadId, NO_SUBMISSION),
+        );
+        const isSubmit = route.name === "POST submissions";
+        if (isSubmit) expect(answer.status).toBe(202);
+        else expectRefusal(answer, 404, "ThreadNotFound");
+      }
+    },
+  );
 
-  it("asks for threads:operate where a decision is about an unknown outcome", async () => {
+  it("[SEC-05] asks for threads:operate where a decision is about an unknown outcome", async () => {
     const caller: Caller = {
       ...TESTER,
       permissions: ["threads:approve", "threads:write", "threads:read"],
@@ -240,12 +221,14 @@ describe("permissions", () => {
 
   it("[UX-05] never says of work that it admitted that nothing was applied", async () => {
     const thread = new ThreadDriver("auth-wait");
-    const request = new Request(
-      `https://holdfast.example/v1/threads/${thread.threadId}/submissions`,
+    // May submit, may not read: the wait needs what the submission does not.
+    const answer = await sendTo(
+      { keys: [keyOf(["threads:write"])] },
+      `/v1/threads/${thread.threadId}/submissions`,
       {
         method: "POST",
         headers: {
-          authorization: `Bearer ${SECRET}`,
+          authorization: `Bearer ${KEY_TEXT}`,
           "content-type": "application/json",
           "idempotency-key": "k",
           prefer: "wait=20",
@@ -253,8 +236,6 @@ describe("permissions", () => {
         body: JSON.stringify(command([{ text: "ok" }])),
       },
     );
-    // May submit, may not read: the wait needs what the submission does not.
-    const answer = await sendTo([keyOf(["threads:write"])], request);
     const { submissions } = await thread.dump();
     if (answer.status === 403) expect(submissions).toEqual([]);
     else {
@@ -265,7 +246,7 @@ describe("permissions", () => {
 });
 
 describe("tenants", () => {
-  it("cannot reach each other's thread of the same id", async () => {
+  it("[SEC-02] cannot reach each other's thread of the same id", async () => {
     const thread = new ThreadDriver("auth-tenant");
     const mine = SubmitResultSchema.parse(
       (await submit(thread.threadId, "k", command([{ text: "mine" }]))).json,
@@ -298,15 +279,17 @@ describe("tenants", () => {
     expect(await thread.dump()).toEqual(before);
   });
 
-  it("get another tenant's thread over no route, whatever they may do in their own", async () => {
+  it("[SEC-02, SEC-03] get another tenant's thread over no route, whatever they may do in their own", async () => {
     const thread = new ThreadDriver("auth-tenant");
     const { receipt } = await thread.submit([{ calls: [{ tool: "guarded" }] }, { text: "ok" }]);
     await thread.waitingFor(receipt.submissionId, "approval");
     await thread.quiet();
     const before = await thread.dump();
     for (const route of ROUTES.filter(({ name }) => name !== "POST submissions")) {
-      const request = requestOf(route, thread.threadId, receipt.submissionId);
-      const answer = await sendTo([keyOf(["admin"], { tenant: "other-by-http" })], request);
+      const answer = await sendTo(
+        { keys: [keyOf(["admin"], { tenant: "other-by-http" })] },
+        ...requestOf(route, thread.threadId, receipt.submissionId),
+      );
       expectRefusal(answer, 404, "ThreadNotFound");
       expect(answer.text).not.toContain(receipt.submissionId);
     }
@@ -326,7 +309,7 @@ describe("tenants", () => {
       ["a", "1"],
       ["a1", ""],
     ],
-  ])("have no two names for one object: %j and %j", async (one, two) => {
+  ])("[SEC-02] have no two names for one object: %j and %j", async (one, two) => {
     const names: string[] = [];
     const spy: ThreadNamespace = {
       getByName: (name) => {
@@ -343,7 +326,7 @@ describe("tenants", () => {
 });
 
 describe("secrets", () => {
-  it("[RUN-12] are in no answer: not the key, its digest, a stack or what a provider said", async () => {
+  it("[SEC-04, RUN-12] are in no answer: not the key, its digest, a stack or what a provider said", async () => {
     const thread = new ThreadDriver("auth-answers");
     const plans = [
       command([{ fail: { how: "http", status: 400 } }]),
@@ -368,10 +351,33 @@ describe("secrets", () => {
     }
   });
 
-  it("[UX-04] tell nothing where the deployment is misconfigured: the answer has no value of a variable", async () => {
-    const bindings = { ...env, HOLDFAST_API_KEYS: '[{"sha256":"hunter2-hunter2"}]' };
-    const request = new Request("http://127.0.0.1/v1/threads/x/explain");
-    const answer = await readAnswer(await app.fetch(request, bindings, createExecutionContext()));
+  it("[SEC-01] are in no line of the log: it names a credential by its id", async () => {
+    const warn = vi.spyOn(console, "warn");
+    try {
+      const key = keyOf(["threads:write"], { id: "key-of-ann" });
+      const path = "/v1/threads/x/explain";
+      const headers = { authorization: `Bearer ${KEY_TEXT}` };
+      const known = expectProblem(await sendTo({ keys: [key] }, path, { headers }));
+      const wrong = { authorization: `Bearer ${KEY_TEXT}-wrong` };
+      const unknown = expectProblem(await sendTo({ keys: [key] }, path, { headers: wrong }));
+      const common = { level: "warn", event: "request-refused", method: "GET" };
+      expect(warn.mock.calls.map(([line]) => z.json().parse(JSON.parse(String(line))))).toEqual([
+        {
+          ...common,
+          requestId: known.requestId,
+          code: "PermissionMissing",
+          credential: "key-of-ann",
+        },
+        { ...common, requestId: unknown.requestId, code: "Unauthenticated", credential: null },
+      ]);
+    } finally {
+      warn.mockRestore();
+    }
+  });
+
+  it("[SEC-04, UX-04] tell nothing where the deployment is misconfigured: the answer has no value of a variable", async () => {
+    const variables = { HOLDFAST_API_KEYS: '[{"sha256":"hunter2-hunter2"}]' };
+    const answer = await sendTo({ variables }, "/v1/threads/x/explain");
     expect(answer.status).toBe(503);
     expect(expectProblem(answer)).toMatchObject({ code: "Unavailable" });
     expect(answer.text).toContain("HOLDFAST_API_KEYS");

@@ -6,6 +6,7 @@ import type { JsonValue } from "../../shared/canonical-json.ts";
 import { ERROR_CODES } from "../../shared/errors/codes.ts";
 import type { Dump, ThreadDriver } from "../support/thread-driver.ts";
 import type { PlannedTurn } from "../support/scripted-model.ts";
+import { recordAnswer } from "../support/told.ts";
 
 export const BASE = "http://127.0.0.1";
 export const AUTHORIZATION = "Bearer holdfast-dev";
@@ -29,6 +30,11 @@ export interface Answer {
 
 /** Sends the request as it is: no credential and no key that the caller did not give. */
 export async function sendBare(path: string, sent: Sent = {}): Promise<Answer> {
+  return readAnswer(await fetchBare(path, sent));
+}
+
+/** The same, without reading the answer. */
+export function fetchBare(path: string, sent: Sent = {}): Promise<Response> {
   const { method = "GET", headers = {}, body, base = BASE } = sent;
   const request = new Request(`${base}${path}`, {
     method,
@@ -36,11 +42,12 @@ export async function sendBare(path: string, sent: Sent = {}): Promise<Answer> {
     redirect: "manual",
     ...(body === undefined ? {} : { body }),
   });
-  return readAnswer(await worker.fetch(request));
+  return worker.fetch(request);
 }
 
 export async function readAnswer(response: Response): Promise<Answer> {
   const text = await response.text();
+  recordAnswer(response.headers, text);
   return { status: response.status, headers: response.headers, text, json: parseJson(text) };
 }
 

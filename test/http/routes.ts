@@ -1,8 +1,11 @@
-// Every route that takes a credential, with a request that is right: what the tests of bad input bend.
+// Every route of a thread, with a request that is right: what the tests of bad input and of access bend. A test holds it against the
+// OpenAPI document, so that no route is forgotten.
+import type { ApiOperation } from "../../shared/wire/access.ts";
 import { AUTHORIZATION, type Sent } from "./http-client.ts";
 
 export interface Route {
   readonly name: string;
+  readonly operation: ApiOperation;
   readonly method: "GET" | "POST";
   readonly path: (threadId: string, submissionId: string) => string;
   /** A right body, where the route takes one; `submissionId` is one of the thread. */
@@ -15,31 +18,65 @@ export const NO_OPERATION = "run-1-zzzzzzzzzzzzzzzz.t1.c0";
 
 export const ROUTES: readonly Route[] = [
   {
+    name: "GET thread",
+    operation: "getThread",
+    method: "GET",
+    path: (thread) => `/v1/threads/${thread}`,
+  },
+  {
     name: "POST submissions",
+    operation: "submit",
     method: "POST",
     path: (thread) => `/v1/threads/${thread}/submissions`,
     body: () => ({ agent: "plain", input: { plan: [{ text: "ok" }] } }),
   },
   {
+    name: "GET submissions",
+    operation: "listSubmissions",
+    method: "GET",
+    path: (thread) => `/v1/threads/${thread}/submissions`,
+  },
+  {
     name: "GET submission",
+    operation: "getSubmission",
     method: "GET",
     path: (thread, id) => `/v1/threads/${thread}/submissions/${id}`,
   },
   {
     name: "GET settlement",
+    operation: "awaitSettlementRecord",
     method: "GET",
     path: (thread, id) => `/v1/threads/${thread}/submissions/${id}/settlement`,
   },
   {
     name: "POST abort",
+    operation: "abort",
     method: "POST",
     path: (thread, id) => `/v1/threads/${thread}/submissions/${id}/abort`,
     body: () => ({ reason: "not needed" }),
   },
-  { name: "GET records", method: "GET", path: (thread) => `/v1/threads/${thread}/records` },
-  { name: "GET operations", method: "GET", path: (thread) => `/v1/threads/${thread}/operations` },
+  {
+    name: "GET records",
+    operation: "readPage",
+    method: "GET",
+    path: (thread) => `/v1/threads/${thread}/records`,
+  },
+  {
+    // Of one submission: of a whole thread that is idle, or waits, it would be a minute long.
+    name: "GET events",
+    operation: "events",
+    method: "GET",
+    path: (thread, id) => `/v1/threads/${thread}/events?submission=${id}`,
+  },
+  {
+    name: "GET operations",
+    operation: "listOperations",
+    method: "GET",
+    path: (thread) => `/v1/threads/${thread}/operations`,
+  },
   {
     name: "POST decide",
+    operation: "decideOperations",
     method: "POST",
     path: (thread) => `/v1/threads/${thread}/operations/decide`,
     body: (id) => ({
@@ -48,9 +85,21 @@ export const ROUTES: readonly Route[] = [
       ],
     }),
   },
-  { name: "GET explain", method: "GET", path: (thread) => `/v1/threads/${thread}/explain` },
+  {
+    name: "GET explain",
+    operation: "explain",
+    method: "GET",
+    path: (thread) => `/v1/threads/${thread}/explain`,
+  },
+  {
+    name: "GET usage",
+    operation: "usage",
+    method: "GET",
+    path: (thread) => `/v1/threads/${thread}/usage`,
+  },
   {
     name: "POST repair",
+    operation: "repair",
     method: "POST",
     path: (thread) => `/v1/threads/${thread}/repair`,
     body: (id) => ({ action: "retry", target: id, reason: "try again" }),

@@ -1,9 +1,9 @@
 // What the Worker under test finds when it calls out: one issuer of tokens, whose key set the tests put there, and nothing else. Runs in Node.
 import { Response, type Request } from "miniflare";
+import { ISSUER_ORIGIN } from "./issuer-origin.ts";
 
-export const ISSUER_ORIGIN = "https://issuer.test";
-
-/** What each path of the issuer answers, by the tests' own PUT; a path that nobody put is 404, one with an empty body fails with 500. */
+/** What each path of the issuer answers, by the tests' own PUT; a path that nobody put is 404, one with an empty body fails with 500, and
+ * one with an address sends there. */
 const answers = new Map<string, string>();
 /** How often each path was read. */
 const reads = new Map<string, number>();
@@ -20,5 +20,7 @@ export async function answerOutside(request: Request): Promise<Response> {
   const answer = answers.get(pathname);
   if (answer === undefined) return new Response("not found", { status: 404 });
   if (answer === "") return new Response("down", { status: 500 });
+  if (URL.canParse(answer))
+    return new Response(null, { status: 302, headers: { location: answer } });
   return new Response(answer, { headers: { "content-type": "application/json" } });
 }

@@ -137,7 +137,8 @@ function renderCodes(names: string) {
     const [code = "", ...rest] = name.split(" ");
     const separator = index === 0 ? "" : ", ";
     return isErrorCode(code)
-      ? html`${separator}<a href="/errors/${code}">${code}</a>${rest.length === 0 ? "" : ` ${rest.join(" ")}`}`
+      ? html`${separator}<a href="/errors/${code}">${code}</a
+          >${rest.length === 0 ? "" : ` ${rest.join(" ")}`}`
       : html`${separator}${name}`;
   });
 }
