@@ -2,10 +2,12 @@
 import { z } from "zod";
 import { AgentRegistry } from "../durable-objects/agents/registry.ts";
 import type { Ports } from "../shared/ports.ts";
+import { errorName, logEvent } from "../durable-objects/platform/log.ts";
 import type { ThreadOptions } from "../durable-objects/thread/thread-options.ts";
 import type { Agent } from "../shared/define/agent.ts";
 import type { Environment } from "../shared/define/environment.ts";
 import { refuseUnknownFields, validateDefinition } from "../shared/define/validate-definition.ts";
+import { HoldfastError } from "../shared/errors/holdfast-error.ts";
 import type { AgentView } from "../shared/wire/agent-view.ts";
 import type { CallerOf } from "./auth/verify-token.ts";
 import { describeAgents } from "./operations/describe-agents.ts";
@@ -36,7 +38,8 @@ export interface Deployment {
 
 /**
  * @param options or a function of the environment that makes them. Contract: synchronous, local, bounded.
- * Throws `InvalidDefinition` that names the field: at start for options that are given, at the first use for those that are made.
+ * Throws `InvalidDefinition` that names the field for options that are given. What is wrong with those that are made is in the log; whoever
+ * calls meanwhile is told `Unavailable`, before the credential is known.
  */
 export function prepareDeployment(
   options: HoldfastOptions | ((env: Environment) => HoldfastOptions),
@@ -45,15 +48,30 @@ export function prepareDeployment(
   if (typeof options !== "function") validateOptions(options);
   const optionsOf = perEnvironment((env) => {
     if (typeof options !== "function") return options;
-    const made = options(env);
-    validateOptions(made);
-    return made;
+    return makeOptions(() => options(env));
   });
   const agentsOf = perEnvironment((env) => {
     const { agents, models } = optionsOf(env);
     return describeAgents(new AgentRegistry(agents, models ?? {}, env));
   });
   return { optionsOf, agentsOf, ports };
+}
+
+function makeOptions(make: () => HoldfastOptions): HoldfastOptions {
+  try {
+    const made = make();
+    validateOptions(made);
+    return made;
+  } catch (error) {
+    // Our own errors name fields and ids; an author's may hold anything.
+    const why = error instanceof HoldfastError ? error.message : errorName(error);
+    logEvent("error", "options-failed", { why });
+    throw new HoldfastError(
+      "Unavailable",
+      "The deployment's options could not be made; its log says why.",
+      { cause: error, fields: { reason: "configuration", retryAfterSeconds: 60 } },
+    );
+  }
 }
 
 /** Beside what the types say: they do not reach a function that returns nothing or a promise, nor an agent of modules that import in a circle. */

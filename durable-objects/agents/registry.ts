@@ -1,13 +1,16 @@
 // The agents of this deployment, with what is computed once per agent: digests, tool schemas, tool look-up.
 import type { LanguageModelV4, LanguageModelV4FunctionTool } from "@ai-sdk/provider";
 import type { JsonValue } from "../../shared/canonical-json.ts";
-import type { Agent } from "../../shared/define/agent.ts";
+import type { Agent, ModelChoice } from "../../shared/define/agent.ts";
 import type { Environment } from "../../shared/define/environment.ts";
 import type { Tool } from "../../shared/define/tool.ts";
 import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 import type { DefinitionDigests, ModelIdentity } from "../../shared/wire/agent.ts";
+import { ModelNotConfigured } from "../model/classify-failure.ts";
+import { errorName, logEvent } from "../platform/log.ts";
 import {
   chooseModel,
+  failingModel,
   identifyModel,
   resolveModel,
   type ModelRegistry,
@@ -57,7 +60,7 @@ export class AgentRegistry {
 }
 
 function bind(agent: Agent, models: ModelRegistry, env: Environment): Binding {
-  const choice = chooseModel(agent, env);
+  const choice = chooseOrFail(agent, env);
   const modelIdentity = identifyModel(choice);
   let model: LanguageModelV4 | null = null;
   return {
@@ -73,6 +76,17 @@ function bind(agent: Agent, models: ModelRegistry, env: Environment): Binding {
     })),
     model: () => (model ??= resolveModel(choice, models, env)),
   };
+}
+
+/** A choice function that throws is its own agent's trouble: the first model call fails, and the settlement says so (GW-03). */
+function chooseOrFail(agent: Agent, env: Environment): ModelChoice {
+  try {
+    return chooseModel(agent, env);
+  } catch (error) {
+    const why = `The model function of agent ${agent.id} threw ${errorName(error)}.`;
+    logEvent("error", "model-choice-failed", { agentId: agent.id, error: errorName(error) });
+    return failingModel(new ModelNotConfigured(why));
+  }
 }
 
 /** THR-10. Function-valued instructions contribute only the revision. */

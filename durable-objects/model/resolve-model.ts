@@ -45,3 +45,16 @@ export function resolveModel(
     `This deployment cannot make the model ${JSON.stringify(choice)}. Use a local/… id, register the id under \`models\` of holdfast({ … }), or set HOLDFAST_MODEL.`,
   );
 }
+
+/** A model that nothing could be made of: each call of it fails with the reason. */
+export function failingModel(reason: ModelNotConfigured): LanguageModelV4 {
+  const fail = (): Promise<never> => Promise.reject(reason);
+  return {
+    specificationVersion: "v4",
+    provider: "none",
+    modelId: "none",
+    supportedUrls: {},
+    doGenerate: fail,
+    doStream: fail,
+  };
+}

@@ -52,7 +52,7 @@ export function threadObjectClass(
 
     constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
       super(ctx, env);
-      this.#services = new ThreadServices(ctx, env, optionsOf(env), ports);
+      this.#services = new ThreadServices(ctx, env, optionsOf, ports);
     }
 
     /** Never throws: a throw would use up the platform's redeliveries, after which the alarm is dropped for good. */

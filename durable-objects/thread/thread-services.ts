@@ -1,57 +1,50 @@
 // Composition root of a thread object: builds stores and services once per instance, and knows whether the object's tables are there.
-import { z } from "zod";
+import type { Environment } from "../../shared/define/environment.ts";
 import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
-import { FAULTED_RECHECK_MILLIS } from "../../shared/limits.ts";
-import { migrations } from "../../migrations/thread/bundle.ts";
-import { AgentRegistry } from "../agents/registry.ts";
-import type { Environment, Services } from "../../shared/define/environment.ts";
-import { Database } from "../platform/database.ts";
 import type { Failpoints } from "../../shared/failpoints.ts";
-import { logEvent } from "../platform/log.ts";
-import { createSchema, openSchema, type SchemaStatus } from "../platform/migrate.ts";
+import { FAULTED_RECHECK_MILLIS } from "../../shared/limits.ts";
 import type { Ports } from "../../shared/ports.ts";
+import { migrations } from "../../migrations/thread/bundle.ts";
+import { Database } from "../platform/database.ts";
+import { errorName, logEvent } from "../platform/log.ts";
+import { createSchema, openSchema, type SchemaStatus } from "../platform/migrate.ts";
 import { AlarmPass, type PassCause } from "../scheduler/alarm-pass.ts";
 import { AlarmSlot } from "../scheduler/alarm-slot.ts";
-import { DueQueue } from "../scheduler/due-queue.ts";
-import { DueQueueStore } from "../scheduler/due-queue.store.ts";
-import { JournalStore } from "./journal/journal.store.ts";
-import { LedgerStore } from "./ledger/ledger.store.ts";
-import { ThreadRowStore } from "./ledger/thread-row.store.ts";
 import {
   authorizeOperation,
   threadNotFound,
-  type AuthorizeOperation,
   type OperationRequest,
 } from "./authorize-operation.ts";
-import { ChangeSignal } from "./progress/change-signal.ts";
-import { ProgressWaiters } from "./progress/progress-waiters.ts";
-import { allowAllTools } from "./run/authorize-tools.ts";
-import { History } from "./run/history.ts";
+import { ThreadRowStore } from "./ledger/thread-row.store.ts";
+import { setUp, type Setup } from "./make-core.ts";
 import { runHeads } from "./run/run-heads.ts";
-import { ThreadCore } from "./thread-core.ts";
-import { DEFAULT_THREAD_LIMITS } from "./thread-limits.ts";
+import type { ThreadCore } from "./thread-core.ts";
 import type { ThreadOptions } from "./thread-options.ts";
 
-/** One thread per object is the placement; its number inside the object. Tables and stores hold any number of threads. */
+/** One thread per object is the placement. */
 const THREAD_NUMBER = 1;
-
-/** A deployment that types its services also makes them. */
-const NO_SERVICES = z.custom<Services>().parse({});
 
 export class ThreadServices {
   readonly #database: Database;
   readonly #ports: Ports;
   readonly #failpoints: Failpoints;
   readonly #slot: AlarmSlot;
-  readonly #makeCore: (threadId: string) => ThreadCore;
+  readonly #setUp: () => Setup | null;
+  /** Null where the deployment's options could not be made: nothing runs, and the object looks again with every call and alarm. */
+  #setup: Setup | null = null;
   readonly #abortObject: (reason: string) => Promise<void>;
-  readonly #authorize: AuthorizeOperation | null;
   #schema: SchemaStatus;
   #core: ThreadCore | null = null;
   #pass: AlarmPass | null = null;
 
-  /** Local and bounded: repairs the alarm from the due queue alone, reads no history, and never throws for what storage holds. */
-  constructor(ctx: DurableObjectState, env: Environment, options: ThreadOptions, ports: Ports) {
+  /** Local and bounded: repairs the alarm from the due queue alone, reads no history, and never throws, neither for what storage holds nor for
+   * what the deployment's own functions do: a constructor that throws uses up the alarm's redeliveries, and owed work would be forgotten. */
+  constructor(
+    ctx: DurableObjectState,
+    env: Environment,
+    optionsOf: (env: Environment) => ThreadOptions,
+    ports: Ports,
+  ) {
     this.#database = new Database(ctx.storage);
     this.#ports = ports;
     this.#failpoints = ports.failpoints(ctx);
@@ -61,33 +54,15 @@ export class ThreadServices {
       await ctx.storage.sync().catch(() => undefined);
       ctx.abort(reason);
     };
-    const registry = new AgentRegistry(options.agents, options.models ?? {}, env);
-    const services = options.services?.(env) ?? NO_SERVICES;
-    const deploymentId = deploymentIdOf(env);
-    this.#authorize = options.authorizeOperation ?? null;
-    this.#makeCore = (threadId) => {
-      const database = this.#database;
-      const journal = new JournalStore(database, THREAD_NUMBER, deploymentId);
-      return new ThreadCore({
-        threadId,
-        database,
-        journal,
-        ledger: new LedgerStore(database, THREAD_NUMBER),
-        row: new ThreadRowStore(database, THREAD_NUMBER),
-        dueQueue: new DueQueue(new DueQueueStore(database), this.#slot),
-        history: new History(journal),
-        waiters: new ProgressWaiters(),
-        changes: new ChangeSignal(),
-        registry,
-        services,
-        toolAuthorization: options.toolAuthorization ?? allowAllTools,
-        env,
-        clock: ports.clock,
-        ids: ports.ids,
-        failpoints: this.#failpoints,
-        limits: { ...DEFAULT_THREAD_LIMITS, ...options.limits },
-      });
+    const parts = {
+      database: this.#database,
+      slot: this.#slot,
+      failpoints: this.#failpoints,
+      ports,
+      env,
+      threadNumber: THREAD_NUMBER,
     };
+    this.#setUp = () => setUpOrLog(() => setUp(parts, optionsOf(env)));
     this.#schema = { kind: "empty" };
     this.#wake();
   }
@@ -104,11 +79,12 @@ export class ThreadServices {
 
   /** Asks the host, where it has a say. Throws `ThreadNotFound` for what it does not allow; nothing was read or written until then. */
   async authorize(request: Omit<OperationRequest, "createdBy">): Promise<void> {
-    if (this.#authorize === null) return;
+    const authorize = this.#setup?.authorizeOperation ?? null;
+    if (authorize === null) return;
     let createdBy: string | null;
     do {
       createdBy = this.#creator();
-      await authorizeOperation(this.#authorize, { ...request, createdBy });
+      await authorizeOperation(authorize, { ...request, createdBy });
       // Somebody else may have created the thread while the host thought: that is another question.
     } while (createdBy === null && this.#creator() !== null);
   }
@@ -126,9 +102,9 @@ export class ThreadServices {
   ): { core: ThreadCore; createTables: (() => void) | null } {
     // An admission that broke off after its commit left the tables behind, and this instance without them in memory.
     if (this.#core === null) this.#wake();
-    this.#refuseFaulted();
+    const { makeCore } = this.#refuseFaulted();
     if (this.#core !== null) return { core: this.open(threadId), createTables: null };
-    const core = this.#makeCore(threadId);
+    const core = makeCore(threadId);
     return {
       core,
       createTables: () => {
@@ -150,7 +126,8 @@ export class ThreadServices {
 
   /** Runs what is due, or joins the pass that runs. Never rejects. */
   async drain(cause: PassCause): Promise<void> {
-    if (this.#schema.kind === "refused") return this.#rearmFaulted();
+    if (this.#setup === null) this.#wake();
+    if (this.#isFaulted()) return this.#rearmFaulted();
     if (this.#core === null) return;
     this.#pass ??= this.#makePass(this.#core);
     await this.#pass.drain(cause);
@@ -171,25 +148,42 @@ export class ThreadServices {
 
   /** Takes up what storage holds. */
   #wake(): void {
+    this.#setup ??= this.#setUp();
     this.#schema = openSchema(this.#database, migrations, this.#ports.clock.now());
-    if (this.#schema.kind === "refused") return this.#rearmFaulted();
-    if (this.#schema.kind === "empty") return;
+    if (this.#isFaulted()) return this.#rearmFaulted();
+    if (this.#schema.kind === "empty" || this.#setup === null) return;
     const row = new ThreadRowStore(this.#database, THREAD_NUMBER).read();
     if (row === null) return;
-    this.#core = this.#makeCore(row.threadId);
+    this.#core = this.#setup.makeCore(row.threadId);
     this.#core.dueQueue.rearmOwed();
   }
 
-  #refuseFaulted(): void {
-    if (this.#schema.kind !== "refused") return;
-    throw new HoldfastError(
-      "Unavailable",
-      `This code must not touch the thread's storage: ${this.#schema.why}. Deploy code that knows it.`,
-      { fields: { reason: "schema", retryAfterSeconds: 60 } },
+  /** There may be owed work here that this deployment must not or cannot touch. */
+  #isFaulted(): boolean {
+    return (
+      this.#schema.kind === "refused" || (this.#setup === null && this.#schema.kind !== "empty")
     );
   }
 
-  /** A newer deployment may read what this one must not (THR-13). */
+  /** Throws `Unavailable` with the reason, for every call of a faulted object. */
+  #refuseFaulted(): Setup {
+    if (this.#schema.kind === "refused") {
+      throw new HoldfastError(
+        "Unavailable",
+        `This code must not touch the thread's storage: ${this.#schema.why}. Deploy code that knows it.`,
+        { fields: { reason: "schema", retryAfterSeconds: FAULTED_RETRY_AFTER_SECONDS } },
+      );
+    }
+    if (this.#setup === null) this.#wake();
+    if (this.#setup !== null) return this.#setup;
+    throw new HoldfastError(
+      "Unavailable",
+      "The deployment's options could not be made; its log says why. Nothing is lost: a deployment that can goes on.",
+      { fields: { reason: "configuration", retryAfterSeconds: FAULTED_RETRY_AFTER_SECONDS } },
+    );
+  }
+
+  /** Another deployment may do what this one cannot (THR-13). */
   #rearmFaulted(): void {
     if (this.#schema.kind === "refused") {
       logEvent("error", "schema-refused", { why: this.#schema.why });
@@ -198,10 +192,15 @@ export class ThreadServices {
   }
 }
 
-/** The deployed version, so that records say which code wrote them. */
-function deploymentIdOf(env: Environment): string {
-  const metadata: unknown = Reflect.get(env, "CF_VERSION_METADATA");
-  const id: unknown =
-    typeof metadata === "object" && metadata !== null ? Reflect.get(metadata, "id") : undefined;
-  return typeof id === "string" && id !== "" ? id : "local";
+const FAULTED_RETRY_AFTER_SECONDS = 60;
+
+/** What went wrong is the deployment's: its own errors name the field, others are said by their class alone. */
+function setUpOrLog(make: () => Setup): Setup | null {
+  try {
+    return make();
+  } catch (error) {
+    const why = error instanceof HoldfastError ? error.message : errorName(error);
+    logEvent("error", "options-failed", { why });
+    return null;
+  }
 }

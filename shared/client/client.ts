@@ -26,7 +26,7 @@ import type { ThreadView } from "../wire/thread.ts";
 import type { ThreadUsage } from "../wire/usage.ts";
 import { httpTransport, type HttpOptions } from "./http-transport.ts";
 import { followEvents, type FollowedEvent } from "./read-events.ts";
-import { RETRY_POLICY, withRetries, type RetryPolicy } from "./retry.ts";
+import { delay, RETRY_POLICY, withRetries, type RetryPolicy } from "./retry.ts";
 import { rpcTransport, type RpcOptions } from "./rpc-transport.ts";
 import type { ClientOperation, Transport } from "./transport.ts";
 
@@ -45,6 +45,8 @@ export interface SubmitOptions extends Cancellable {
   readonly idempotencyKey?: string;
   readonly expectDefinitions?: ExpectedDefinitions;
 }
+
+const POLL_MILLIS = 1_000;
 
 /** A settlement whose output has the agent's own type. Only a completed one has an output. */
 export type SettlementOf<Of extends Agent> = Omit<Settlement, "output"> & {
@@ -119,9 +121,12 @@ export class ThreadHandle {
     { signal }: Cancellable = {},
   ): Promise<SettlementOf<Of>> {
     for (;;) {
+      const asked = Date.now();
       const wait = { ...this.#at, submissionId, timeoutMillis: MAX_WAIT_MILLIS };
       const settlement = await this.#call("awaitSettlementRecord", wait, signal);
       if (settlement !== null) return settlementOf<Of>(settlement);
+      // Something on the way may drop the wait from the request: then it is asked for once a second.
+      if (Date.now() - asked < POLL_MILLIS) await delay(POLL_MILLIS, signal);
     }
   }
 

@@ -69,6 +69,7 @@ async function reach<T>(step: () => Promise<T>): Promise<T> {
 }
 
 async function readProblem(response: Response): Promise<HoldfastError> {
+  const { status } = response;
   const body: unknown = await response.json().catch(() => null);
   const parsed = ProblemSchema.safeParse(body);
   const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
@@ -76,8 +77,8 @@ async function readProblem(response: Response): Promise<HoldfastError> {
   if (!parsed.success) {
     return new HoldfastError(
       "Unavailable",
-      `The server answered ${response.status} without a problem document.`,
-      { fields: { status: response.status, outcome: "unknown", ...retry } },
+      `The server answered ${status} without a problem document.`,
+      { fields: { status, outcome: "unknown", retryable: mayPass(status), ...retry } },
     );
   }
   const { code, detail, errors, type: _type, title: _title, ...fields } = parsed.data;
@@ -87,4 +88,9 @@ async function readProblem(response: Response): Promise<HoldfastError> {
     fields: z.record(z.string(), z.json()).parse({ ...fields, ...retry }),
     ...(errors === undefined ? {} : { errors }),
   });
+}
+
+/** What no deployment of ours answered: a proxy's trouble may pass, a wrong address does not. */
+function mayPass(status: number): boolean {
+  return status >= 500 || status === 408 || status === 429;
 }

@@ -57,13 +57,13 @@ describe("[UX-07] holdfast/testing", () => {
 
   it("moves the clock from alarm to alarm, and stops where nothing comes by itself", async () => {
     const thread = open("tested-clock");
-    const plan = [{ fail: { how: "http", status: 503, times: 1 } }, { text: "second try" }];
+    const plan = [{ text: "second try", fail: { how: "http", status: 503, times: 1 } }];
     const { receipt } = await thread.submitRequest({ agent: "plain", input: { plan } });
     await thread.waitingFor(receipt.submissionId, "retry-backoff");
     const before = world.now;
     await thread.toQuiescence();
     expect(world.now).toBeGreaterThan(before);
-    expect(await thread.settlement(receipt.submissionId)).toMatchObject({ outcome: "completed" });
+    expect(await thread.settlement(receipt.submissionId)).toMatchObject({ output: "second try" });
     expect(await thread.alarmAt()).toBeNull();
   });
 

@@ -1,5 +1,7 @@
 // What a test may change of the deployment under test; objects read it when they are constructed.
+import { z } from "zod";
 import type { Agent } from "../../shared/define/agent.ts";
+import type { Environment, Services } from "../../shared/define/environment.ts";
 import type { AuthorizeOperation } from "../../durable-objects/thread/authorize-operation.ts";
 import type { ToolAuthorization } from "../../durable-objects/thread/run/authorize-tools.ts";
 import type { ThreadLimits } from "../../durable-objects/thread/thread-limits.ts";
@@ -10,13 +12,18 @@ interface TestOptions {
   limits: Partial<ThreadLimits>;
   /** The agents of the deployment, from those that it has in every test: so that one, or a tool of one, can be gone or come. */
   agents: (all: readonly Agent[]) => readonly Agent[];
+  services: (env: Environment) => Services;
 }
+
+/** Their type is a deployment's own; the tests' has none. */
+const noServices = z.custom<Services>();
 
 export const testOptions: TestOptions = {
   authorize: () => true,
   authorizeOperation: undefined,
   limits: {},
   agents: (all) => all,
+  services: () => noServices.parse({}),
 };
 
 export function resetOptions(): void {
@@ -24,4 +31,5 @@ export function resetOptions(): void {
   testOptions.authorizeOperation = undefined;
   testOptions.limits = {};
   testOptions.agents = (all) => all;
+  testOptions.services = () => noServices.parse({});
 }

@@ -41,6 +41,9 @@ const deployment = holdfast(
     get limits() {
       return testOptions.limits;
     },
+    get services() {
+      return testOptions.services;
+    },
   },
   world.ports,
 );

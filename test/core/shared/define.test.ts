@@ -104,6 +104,22 @@ describe("defining an agent", () => {
     expect(refusal(() => agent(changes))).toContain(`: ${field}: `);
   });
 
+  it.each([
+    ["tolls", { tolls: {} }],
+    ["revison, descripton", { revison: 2, descripton: "x" }],
+    ["undefined", { undefined }],
+    ["execute", { execute: () => null }],
+  ])("[UX-04] names a field that there is not, and those that there are: %s", (names, fields) => {
+    expect(refusal(() => agent(z.custom<Partial<StringAgent>>().parse(fields)))).toBe(
+      `agent "helper": ${names}: no such field; the fields are id, revision, description, input, output, instructions, inputPrompt, model, tools, policy`,
+    );
+  });
+
+  it("[UX-04] names a field of the policy that there is not", () => {
+    const policy = z.custom<AgentPolicyInput>().parse({ maxTurnz: 3 });
+    expect(refusal(() => agent({ policy }))).toMatch(/^agent "helper": policy: .*"maxTurnz"/);
+  });
+
   it("refuses two tools of one name, and a schema that has no JSON form", () => {
     expect(refusal(() => agent({ tools: { a: tool(), b: tool() } }))).toContain(
       "two are named act",
@@ -182,6 +198,16 @@ describe("[TOOL-01] defining a tool", () => {
     ["timeout", { timeout: "0 seconds" }],
   ])("names the wrong field: %s", (field, changes) => {
     expect(refusal(() => tool(changes))).toContain(`tool "act": ${field}: `);
+  });
+
+  it.each([
+    ["needApproval", { needApproval: true }],
+    ["desciption, run", { desciption: "x", run: () => null }],
+    ["model", { model: "local/helper" }],
+  ])("[UX-04] names a field that there is not, and those that there are: %s", (names, fields) => {
+    expect(refusal(() => tool(z.custom<Partial<AnyTool>>().parse(fields)))).toBe(
+      `tool "act": ${names}: no such field; the fields are name, revision, description, input, output, effect, timeout, needsApproval, execute`,
+    );
   });
 
   it("[TOOL-02] is external, and has thirty seconds, unless it says otherwise", () => {

@@ -1,0 +1,82 @@
+// From a deployment's options to what makes the parts of a thread. It runs when an object wakes: local, bounded, and it may throw what the
+// deployment's own functions throw.
+import { z } from "zod";
+import type { Environment, Services } from "../../shared/define/environment.ts";
+import type { Failpoints } from "../../shared/failpoints.ts";
+import type { Ports } from "../../shared/ports.ts";
+import { AgentRegistry } from "../agents/registry.ts";
+import type { Database } from "../platform/database.ts";
+import type { AlarmSlot } from "../scheduler/alarm-slot.ts";
+import { DueQueue } from "../scheduler/due-queue.ts";
+import { DueQueueStore } from "../scheduler/due-queue.store.ts";
+import type { AuthorizeOperation } from "./authorize-operation.ts";
+import { JournalStore } from "./journal/journal.store.ts";
+import { LedgerStore } from "./ledger/ledger.store.ts";
+import { ThreadRowStore } from "./ledger/thread-row.store.ts";
+import { ChangeSignal } from "./progress/change-signal.ts";
+import { ProgressWaiters } from "./progress/progress-waiters.ts";
+import { allowAllTools } from "./run/authorize-tools.ts";
+import { History } from "./run/history.ts";
+import { ThreadCore } from "./thread-core.ts";
+import { DEFAULT_THREAD_LIMITS } from "./thread-limits.ts";
+import type { ThreadOptions } from "./thread-options.ts";
+
+/** A deployment that types its services also makes them. */
+const NO_SERVICES = z.custom<Services>().parse({});
+
+/** What is the object's own, whatever the deployment sets. */
+export interface ObjectParts {
+  readonly database: Database;
+  readonly slot: AlarmSlot;
+  readonly failpoints: Failpoints;
+  readonly ports: Ports;
+  readonly env: Environment;
+  /** The thread's number inside the object: tables and stores hold any number of threads. */
+  readonly threadNumber: number;
+}
+
+/** A deployment's options at work in one object. */
+export interface Setup {
+  readonly makeCore: (threadId: string) => ThreadCore;
+  readonly authorizeOperation: AuthorizeOperation | null;
+}
+
+export function setUp(parts: ObjectParts, options: ThreadOptions): Setup {
+  const { database, slot, failpoints, ports, env, threadNumber } = parts;
+  const registry = new AgentRegistry(options.agents, options.models ?? {}, env);
+  const services = options.services?.(env) ?? NO_SERVICES;
+  const toolAuthorization = options.toolAuthorization ?? allowAllTools;
+  const limits = { ...DEFAULT_THREAD_LIMITS, ...options.limits };
+  const deploymentId = deploymentIdOf(env);
+  const makeCore = (threadId: string): ThreadCore => {
+    const journal = new JournalStore(database, threadNumber, deploymentId);
+    return new ThreadCore({
+      threadId,
+      database,
+      journal,
+      ledger: new LedgerStore(database, threadNumber),
+      row: new ThreadRowStore(database, threadNumber),
+      dueQueue: new DueQueue(new DueQueueStore(database), slot),
+      history: new History(journal),
+      waiters: new ProgressWaiters(),
+      changes: new ChangeSignal(),
+      registry,
+      services,
+      toolAuthorization,
+      env,
+      clock: ports.clock,
+      ids: ports.ids,
+      failpoints,
+      limits,
+    });
+  };
+  return { makeCore, authorizeOperation: options.authorizeOperation ?? null };
+}
+
+/** The deployed version, so that records say which code wrote them. */
+function deploymentIdOf(env: Environment): string {
+  const metadata: unknown = Reflect.get(env, "CF_VERSION_METADATA");
+  const id: unknown =
+    typeof metadata === "object" && metadata !== null ? Reflect.get(metadata, "id") : undefined;
+  return typeof id === "string" && id !== "" ? id : "local";
+}
