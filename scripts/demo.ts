@@ -1,10 +1,10 @@
 // `npm run demo`: the real Worker, real work, a killed server, and one settlement. No account, no key, no network.
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { opsAssistant } from "../worker/agents/ops-assistant.ts";
 import type { travelPlanner } from "../worker/agents/travel-planner.ts";
+import { freePort } from "./demo/free-port.ts";
 import { startOpsService } from "./demo/ops-service.ts";
 import { startServer, type DemoServer } from "./demo/server.ts";
 import { follow, openThread, operationOf } from "./demo/thread.ts";
@@ -13,15 +13,6 @@ import { follow, openThread, operationOf } from "./demo/thread.ts";
 const RESTART_TAKES_MILLIS = 120_000;
 
 const say = (text: string): void => console.log(`\n▸ ${text}`);
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no free port");
-  return address.port;
-}
 
 const started = performance.now();
 const storage = mkdtempSync(join(tmpdir(), "holdfast-demo-"));

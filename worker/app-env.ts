@@ -1,5 +1,5 @@
 // What the middleware hands to the routes.
-import type { Credential } from "./auth/credential.ts";
+import type { Credential } from "./auth/verification.ts";
 import type { Deployment } from "./deployment-options.ts";
 import type { WorkerEnv } from "./env.ts";
 import type { ThreadOperations } from "./operations/thread-operations.ts";

@@ -12,7 +12,6 @@ import type { Appended, JournalStore } from "./journal/journal.store.ts";
 import type { LedgerStore } from "./ledger/ledger.store.ts";
 import type { ThreadRowStore } from "./ledger/thread-row.store.ts";
 import type { ChangeSignal } from "./progress/change-signal.ts";
-import { SharedReads } from "./progress/shared-reads.ts";
 import type { ProgressWaiters } from "./progress/progress-waiters.ts";
 import { foldRecord } from "./run/fold-run.ts";
 import type { RunState } from "./run/run-state.ts";
@@ -75,7 +74,6 @@ export class ThreadCore {
   readonly ids: IdSource;
   readonly failpoints: Failpoints;
   readonly limits: ThreadLimits;
-  readonly shared: SharedReads;
   /** The run that an attempt of this instance works on, if any. */
   live: LiveRun | null = null;
 
@@ -97,7 +95,6 @@ export class ThreadCore {
     this.ids = options.ids;
     this.failpoints = options.failpoints;
     this.limits = options.limits;
-    this.shared = new SharedReads(this);
   }
 
   /**

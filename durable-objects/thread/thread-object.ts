@@ -150,7 +150,9 @@ export function threadObjectClass(
 
     /** Events as bytes, while something runs: see `watchThread`. The Worker holds the client, and asks again (OBS-03). */
     events(request: ThreadRpcRequest<"events">): Answer<"events"> {
-      return this.#serve("events", ThreadRpcSchemas.events, request, watchThread);
+      return this.#serve("events", ThreadRpcSchemas.events, request, (core, asked) =>
+        watchThread(core, this.#services.sharedReads(core), asked),
+      );
     }
 
     cancelWait(request: ThreadRpcRequest<"cancelWait">): Answer<"cancelWait"> {

@@ -16,6 +16,7 @@ import {
   type OperationRequest,
 } from "./authorize-operation.ts";
 import { ThreadRowStore } from "./ledger/thread-row.store.ts";
+import { SharedReads } from "./progress/shared-reads.ts";
 import { setUp, type Setup } from "./make-core.ts";
 import { runHeads } from "./run/run-heads.ts";
 import type { ThreadCore } from "./thread-core.ts";
@@ -35,6 +36,7 @@ export class ThreadServices {
   readonly #abortObject: (reason: string) => Promise<void>;
   #schema: SchemaStatus;
   #core: ThreadCore | null = null;
+  #sharedReads: SharedReads | null = null;
   #pass: AlarmPass | null = null;
 
   /** Local and bounded: repairs the alarm from the due queue alone, reads no history, and never throws, neither for what storage holds nor for
@@ -75,6 +77,12 @@ export class ThreadServices {
       throw threadNotFound();
     }
     return core;
+  }
+
+  /** What all watchers of the thread read through. */
+  sharedReads(core: ThreadCore): SharedReads {
+    this.#sharedReads ??= new SharedReads(core);
+    return this.#sharedReads;
   }
 
   /** Asks the host, where it has a say. Throws `ThreadNotFound` for what it does not allow; nothing was read or written until then. */

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { ThreadClient, type ThreadNamespace } from "../../durable-objects/clients/thread-client.ts";
 import type { Permission } from "../../shared/wire/access.ts";
 import { SubmitResultSchema } from "../../shared/wire/submission.ts";
-import { verifyCredential, type Credential } from "../../worker/auth/credential.ts";
+import { verifyCredential, type Credential } from "../../worker/auth/verification.ts";
 import { callerOfClaims, type CallerOf } from "../../worker/auth/verify-token.ts";
 import { parseEnv } from "../../worker/env.ts";
 import { TESTER, ThreadDriver } from "../support/thread-driver.ts";

@@ -1,24 +1,9 @@
 // Who calls, by either kind of credential: an API key, or a token of an issuer that the deployment trusts.
 import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
-import type { Caller } from "../../shared/wire/access.ts";
 import type { WorkerEnv } from "../env.ts";
+import { refused, type Credential, type Verification } from "./verification.ts";
 import { verifyKey } from "./verify-key.ts";
 import { verifyToken, type CallerOf } from "./verify-token.ts";
-
-/** A verified credential. */
-export interface Credential {
-  /** For logs: the key's id, or the token's issuer. */
-  readonly id: string;
-  readonly caller: Caller;
-}
-
-export type Verification =
-  | { readonly kind: "verified"; readonly credential: Credential }
-  | { readonly kind: "refused"; readonly detail: string };
-
-export function refused(detail: string): Verification {
-  return { kind: "refused", detail };
-}
 
 export interface PresentedCredential {
   readonly authorization: string | undefined;

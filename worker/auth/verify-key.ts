@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { ApiKey } from "../env.ts";
 import { isLoopback } from "./loopback.ts";
-import { refused, type Verification } from "./credential.ts";
+import { refused, type Verification } from "./verification.ts";
 
 /** SHA-256 of the development key of .dev.vars.example, which everyone knows. */
 const DEVELOPMENT_KEY_SHA256 = "efa09fd8a1c9d99607ea6934a09fd2bc964648a53f0fc3909d95d353830f5ee5";

@@ -5,7 +5,7 @@ import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 import { CallerSchema, PermissionSchema, type Caller } from "../../shared/wire/access.ts";
 import { errorName, logEvent } from "../../durable-objects/platform/log.ts";
 import type { TokenIssuer } from "../env.ts";
-import { refused, type Verification } from "./credential.ts";
+import { refused, type Verification } from "./verification.ts";
 
 /** Contract: synchronous. Null refuses the token. What it returns is checked. */
 export type CallerOf = (claims: Readonly<Record<string, unknown>>) => Caller | null;

@@ -4,11 +4,10 @@ import { ERROR_CODES, isErrorCode } from "../../shared/errors/codes.ts";
 import { API_OPERATIONS } from "../../shared/wire/access.ts";
 import { DESCRIPTION, VERSION } from "../../shared/version.ts";
 import type { AppEnv } from "../app-env.ts";
+import type { ApiDocument } from "./api-document.ts";
 import { PAGE_POLICY } from "./page.ts";
 import { renderErrorPage, renderErrorIndex } from "./error-pages.ts";
 import { renderReference } from "./reference-page.ts";
-
-export type ApiDocument = ReturnType<OpenAPIHono<AppEnv>["getOpenAPI31Document"]>;
 
 export function addDocuments(app: OpenAPIHono<AppEnv>): void {
   app.openAPIRegistry.registerComponent("securitySchemes", "bearer", {

@@ -1,7 +1,7 @@
 // The reference page: the OpenAPI document, readable.
 import { html } from "hono/html";
 import { isErrorCode } from "../../shared/errors/codes.ts";
-import type { ApiDocument } from "./documents.ts";
+import type { ApiDocument } from "./api-document.ts";
 import { renderPage, renderText } from "./page.ts";
 
 type PathItem = NonNullable<ApiDocument["paths"]>[string];

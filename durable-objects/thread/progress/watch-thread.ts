@@ -11,6 +11,7 @@ import { deriveWait } from "../ledger/submission-state.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { readSettlement } from "../view/read-submission.ts";
 import { describeState, stateOf, type ThreadSnapshot } from "../view/thread-snapshot.ts";
+import type { SharedReads } from "./shared-reads.ts";
 import { beginTurn, readDeltas, type OpenTurn, type TurnCursor } from "./open-turn.ts";
 
 /** One pull sends about this much, so that a long log is streamed and never held. */
@@ -22,8 +23,12 @@ const MAX_PULL_PAGES = 8;
  * The events as UTF-8 text, until the followed submission settled, the cursor turns out unreadable, or nothing runs any more; it never
  * waits for work to come. Throws `SubmissionNotFound`, before anything is sent.
  */
-export function watchThread(core: ThreadCore, asked: EventsRequest): ReadableStream<Uint8Array> {
-  const watcher = new Watcher(core, asked);
+export function watchThread(
+  core: ThreadCore,
+  shared: SharedReads,
+  asked: EventsRequest,
+): ReadableStream<Uint8Array> {
+  const watcher = new Watcher(core, shared, asked);
   const encoder = new TextEncoder();
   return new ReadableStream({
     type: "bytes",
@@ -43,6 +48,7 @@ export function watchThread(core: ThreadCore, asked: EventsRequest): ReadableStr
 
 class Watcher {
   readonly #core: ThreadCore;
+  readonly #shared: SharedReads;
   readonly #asked: EventsRequest;
   readonly #joinedAt: number;
   #cursor: number;
@@ -53,8 +59,9 @@ class Watcher {
   /** What is read and not yet sent. */
   #text = "";
 
-  constructor(core: ThreadCore, asked: EventsRequest) {
+  constructor(core: ThreadCore, shared: SharedReads, asked: EventsRequest) {
     this.#core = core;
+    this.#shared = shared;
     this.#asked = asked;
     this.#cursor = startOf(core, asked);
     this.#joinedAt = core.changes.version;
@@ -103,7 +110,7 @@ class Watcher {
     this.#lastState = state;
     for (let pages = 0; pages < MAX_PULL_PAGES && !this.#hasReadAll(); pages += 1) {
       if (utf8Length(this.#text) >= MAX_CHUNK_BYTES) return;
-      for (const record of this.#core.shared.recordsAfter(this.#cursor)) {
+      for (const record of this.#shared.recordsAfter(this.#cursor)) {
         if (this.#concerns(record.submissionId)) this.#text += record.text;
         this.#cursor = record.sequence;
       }
@@ -147,7 +154,7 @@ class Watcher {
 
   /** A run that retries its model call goes on within seconds, by an attempt whose first record may come late. */
   #isUnderWay(): boolean {
-    const { state, owed, row } = this.#core.shared.snapshot();
+    const { state, owed, row } = this.#shared.snapshot();
     if (state === "running") return true;
     const head = findHead(owed, row.claimedRun);
     const wait = head && deriveWait(head, this.#core.registry.has(head.agentId));
@@ -156,7 +163,7 @@ class Watcher {
 
   #renderState(): string {
     const { submissionId } = this.#asked;
-    const snapshot = this.#core.shared.snapshot();
+    const snapshot = this.#shared.snapshot();
     const data =
       submissionId === undefined
         ? describeState(this.#core, snapshot)

@@ -2,12 +2,12 @@
 // so.
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
+import { freePort } from "../../../scripts/demo/free-port.ts";
 import { ROOT } from "../../architecture/source-files.ts";
 
 const run = promisify(execFile);
@@ -88,15 +88,6 @@ describe("[UX-03] what the README says", () => {
     expect(first).toBeLessThan(80);
   });
 });
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no free port");
-  return address.port;
-}
 
 describe("[UX-03] npm start", () => {
   let server: ChildProcess;
