@@ -26,13 +26,18 @@ export const PreferSchema = z
 
 export const WaitHeaders = z.object({ prefer: PreferSchema });
 
-/** A number in a query: digits alone. */
-export function digits(what: { readonly minimum: number; readonly maximum?: number }) {
+/** A number in a query: digits alone, fifteen at most, so that it is exact. */
+export function digits({ minimum, maximum = 999_999_999_999_999 }: Bounds) {
   return z
     .string()
     .regex(/^\d{1,15}$/, { message: "a whole number in digits" })
     .transform(Number)
-    .meta({ type: "integer", ...what });
+    .meta({ type: "integer", minimum, maximum });
+}
+
+interface Bounds {
+  readonly minimum: number;
+  readonly maximum?: number;
 }
 
 /** A JSON body that has to be there. */
