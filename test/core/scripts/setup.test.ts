@@ -65,7 +65,17 @@ describe("setup", () => {
 
   it("[UX-01] comes before every command of the README, and brings Node 22 with the packages", () => {
     const { scripts, devDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
-    for (const name of ["demo", "start", "deploy", "check", "test", "test:kill", "bench"]) {
+    for (const name of [
+      "demo",
+      "start",
+      "deploy",
+      "check",
+      "test",
+      "test:kill",
+      "test:fuzz",
+      "keys",
+      "bench",
+    ]) {
       expect(scripts[`pre${name}`]).toBe("node scripts/setup.mjs");
     }
     expect(devDependencies.node).toMatch(/^22\./);
