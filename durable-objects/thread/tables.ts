@@ -48,7 +48,7 @@ export const submissions = sqliteTable(
     /** Null while owed. The one column of the partial index's predicate. */
     outcome: text(),
     settledSequence: integer(),
-    /** JSON of what the run spent, from its settlement: the thread's account is their sum. */
+    /** What the run spent, from its settlement, as a JSON list of counts (`USAGE_FIELDS`): the thread's account is their sum. */
     usage: text(),
     /** JSON list of the notes on unknown outcomes after settlement, one per operation. */
     annotations: text(),

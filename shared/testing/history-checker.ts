@@ -1,8 +1,7 @@
 // Checks a thread's history against the promises (QUA-02): what was accepted settles once, what may have happened outside was not silently
 // repeated, the log is whole. Runs after every scenario, over what the objects hold and what the stubs counted; pure.
 import type { ThreadRecord } from "../wire/records.ts";
-import { canonicalJson } from "../canonical-json.ts";
-import { UsageSchema } from "../wire/usage.ts";
+import { encodeUsage } from "../wire/usage.ts";
 import { checkAborts, checkCalls, checkExternalCalls, checkIntents } from "./check-calls.ts";
 import type { BatchRow, Dump } from "./dump.store.ts";
 import { settlementOf, violation, type Evidence, type Violation } from "./evidence.ts";
@@ -162,8 +161,7 @@ function checkUsage(records: readonly ThreadRecord[]): Violation[] {
 function checkLedgerUsage({ records, submissions }: Dump): Violation[] {
   return submissions.flatMap(({ submissionId, usage }) => {
     const settled = settlementOf(records, submissionId)?.usage ?? null;
-    const kept = usage === null ? null : canonicalJson(UsageSchema.parse(JSON.parse(usage)));
-    return kept === (settled === null ? null : canonicalJson(settled))
+    return usage === (settled === null ? null : encodeUsage(settled))
       ? []
       : [violation(10, `${submissionId}: the ledger's usage is not its settlement's`)];
   });

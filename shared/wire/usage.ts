@@ -23,7 +23,22 @@ export const UsageSchema = TokenUsageSchema.extend({
 }).meta({ id: "Usage" });
 export type Usage = z.infer<typeof UsageSchema>;
 
-export const USAGE_FIELDS = Object.keys(UsageSchema.shape);
+/** The counts in the order in which the ledger keeps them. A new one comes last: stored lists are never rewritten. */
+export const USAGE_FIELDS = [
+  "inputTokens",
+  "outputTokens",
+  "cacheReadInputTokens",
+  "cacheWriteInputTokens",
+  "turns",
+  "toolCalls",
+  "failedModelCalls",
+  "interruptedModelCalls",
+] as const satisfies readonly (keyof Usage)[];
+
+/** The counts alone, as JSON: one for every settled submission, so it is kept short. */
+export function encodeUsage(usage: Usage): string {
+  return JSON.stringify(USAGE_FIELDS.map((field) => usage[field]));
+}
 
 export const NO_TOKENS: TokenUsage = {
   inputTokens: 0,

@@ -15,7 +15,7 @@ import type { DecisionKind } from "../../shared/wire/operations.ts";
 import type { RecordDraft, ToolOutcome } from "../../shared/wire/records.ts";
 import type { Outcome } from "../../shared/wire/settlement.ts";
 import type { Receipt } from "../../shared/wire/submission.ts";
-import { NO_TOKENS, NO_USAGE, type Usage } from "../../shared/wire/usage.ts";
+import { encodeUsage, NO_TOKENS, NO_USAGE, type Usage } from "../../shared/wire/usage.ts";
 import {
   checkHistory,
   type Evidence,
@@ -290,7 +290,7 @@ function dumpOf(history: History): Dump {
       return {
         ...submission,
         settledSequence: settlement?.sequence ?? null,
-        usage: submission.usage ?? (spent === null ? null : JSON.stringify(spent)),
+        usage: submission.usage ?? (spent === null ? null : encodeUsage(spent)),
       };
     }),
     thread: null,
@@ -690,7 +690,7 @@ const PLANTED: readonly Planted[] = [
     fault: "a ledger that keeps another usage than the settlement's",
     rules: [10],
     says: /sub-2-\w+: the ledger's usage is not its settlement's/,
-    history: withRow(2, { usage: JSON.stringify({ ...NO_USAGE, ...TWO_TURNS }) }),
+    history: withRow(2, { usage: encodeUsage({ ...NO_USAGE, ...TWO_TURNS }) }),
   },
   {
     fault: "a ledger that keeps the usage of a run that is owed",
@@ -700,7 +700,7 @@ const PLANTED: readonly Planted[] = [
       ...SOUND,
       submissions: [
         ...SOUND.submissions,
-        { ...row(4, null, waitFor("approval")), usage: JSON.stringify(NO_USAGE) },
+        { ...row(4, null, waitFor("approval")), usage: encodeUsage(NO_USAGE) },
       ],
     },
   },

@@ -4,7 +4,7 @@ import { canonicalJson } from "../../../shared/canonical-json.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
 import { OutcomeSchema, type Outcome } from "../../../shared/wire/settlement.ts";
 import { WaitSchema, type Wait } from "../../../shared/wire/submission.ts";
-import { USAGE_FIELDS, UsageSchema, type Usage } from "../../../shared/wire/usage.ts";
+import { encodeUsage, USAGE_FIELDS, UsageSchema, type Usage } from "../../../shared/wire/usage.ts";
 import type { Columns, Database } from "../../platform/database.ts";
 import { positionOf, sequenceAt } from "../position.ts";
 
@@ -113,7 +113,8 @@ export class LedgerStore {
    * stops at the largest exact count. */
   settledUsage(): { readonly usage: Usage; readonly settled: number } {
     const sums = USAGE_FIELDS.map(
-      (field) => `min(total(usage ->> '$.${field}'), ${Number.MAX_SAFE_INTEGER}) AS ${field}`,
+      (field, place) =>
+        `min(total(usage ->> '$[${place}]'), ${Number.MAX_SAFE_INTEGER}) AS ${field}`,
     ).join(", ");
     const row = this.#database.row(
       `SELECT count(*) AS settled, ${sums} FROM submissions WHERE outcome IS NOT NULL AND position BETWEEN ? AND ?`,
@@ -190,7 +191,7 @@ export class LedgerStore {
         outcome,
         settledSequence,
         firstSequence,
-        JSON.stringify(usage),
+        encodeUsage(usage),
         this.#at(queueSequence),
       ).length === 1
     );

@@ -1,5 +1,6 @@
 // Canonical JSON, bytes, durations, delays.
 import * as fc from "fast-check";
+import { encodeUsage, NO_USAGE, USAGE_FIELDS, UsageSchema } from "../../../shared/wire/usage.ts";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { planBackoff } from "../../../shared/backoff.ts";
@@ -205,5 +206,12 @@ describe("backoff", () => {
     expect(planRetry(1, 1_000, 0)).toEqual({ reason: "pass-failed", dueAt: 1_050 });
     const late = planRetry(99, 1_000, 0.999).dueAt ?? 0;
     expect(late - 1_000).toBeLessThanOrEqual(ALARM_BACKOFF.capMillis);
+  });
+});
+
+describe("what the ledger keeps of usage", () => {
+  it("[PERF-07] is every count, in an order that is only ever appended to", () => {
+    expect(USAGE_FIELDS.toSorted()).toEqual(Object.keys(UsageSchema.shape).toSorted());
+    expect(encodeUsage({ ...NO_USAGE, inputTokens: 7, toolCalls: 2 })).toBe("[7,0,0,0,0,2,0,0]");
   });
 });
