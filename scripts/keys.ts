@@ -1,4 +1,5 @@
-// `npm run keys -- create`: mints an API key. The key is printed once and kept nowhere; what goes into the deployment is its SHA-256.
+#!/usr/bin/env node
+// `npm run keys -- create` (`holdfast-keys create` of the package): mints an API key. The key is printed once and kept nowhere; what goes into the deployment is its SHA-256.
 import { createHash, randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import { z } from "zod";
@@ -38,7 +39,11 @@ function main(args: readonly string[]): number {
   const key = `hf_${randomBytes(32).toString("base64url")}`;
   const sha256 = createHash("sha256").update(key).digest("hex");
   const { id, tenant, principal, permissions } = entry;
-  const stored = JSON.stringify({ id, sha256, tenant, principal, permissions });
+  // It goes between single quotes below.
+  const stored = JSON.stringify({ id, sha256, tenant, principal, permissions }).replaceAll(
+    "'",
+    "\\u0027",
+  );
   console.log(`The key, shown this once:
 
   ${key}
@@ -47,9 +52,12 @@ Its entry, with the SHA-256 instead of the key:
 
   ${stored}
 
-Put it into the JSON array HOLDFAST_API_KEYS, beside the entries that are to stay:
-  locally   in .dev.vars:  HOLDFAST_API_KEYS='[${stored}]'
-  deployed  echo '[${stored}]' | npx wrangler secret put HOLDFAST_API_KEYS --env production`);
+HOLDFAST_API_KEYS is one JSON array of such entries, and setting it replaces all of them: keep the entries that are to stay.
+
+  locally   one line of .dev.vars, then start the server again:
+            HOLDFAST_API_KEYS='[${stored}]'
+  deployed  paste the array when this asks for it:
+            npx wrangler secret put HOLDFAST_API_KEYS`);
   return 0;
 }
 

@@ -6,4 +6,6 @@ const server = spawn("wrangler", ["dev", "--port", port, ...process.argv.slice(2
   stdio: "inherit",
   env: { ...process.env, WRANGLER_SEND_METRICS: "false" },
 });
+// Whoever ends this ends the server with it.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => server.kill(signal));
 server.on("exit", (code) => process.exit(code ?? 1));

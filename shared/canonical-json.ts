@@ -120,7 +120,10 @@ function compareCodeUnits(left: string, right: string): number {
  * and has no form in the API document; this one is iterative, and its form is given by hand. */
 export const JsonSchema = z
   .custom<JsonValue>(isJsonValue, {
-    error: (issue) => renderJsonFault("The value", findJsonFault(issue.input) ?? "not-json"),
+    error: ({ input }) =>
+      input === undefined
+        ? "a JSON value is needed here"
+        : renderJsonFault("The value", findJsonFault(input) ?? "not-json"),
   })
   .meta({
     id: "Json",

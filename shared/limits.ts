@@ -36,6 +36,8 @@ export const MAX_PAGE_SUBMISSIONS = 100;
 export const MAX_CANCEL_HINTS = 1_024;
 /** In-memory waits per object; a caller beyond them is told to come back. */
 export const MAX_WAITERS = 1_024;
+/** Of these, the places for waits for any new record. */
+export const MAX_RECORD_WAITERS = 768;
 
 /** ALM-02: the platform ends an alarm after 15 minutes. */
 export const EVENT_CEILING_MILLIS = 14 * 60_000;

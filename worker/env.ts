@@ -104,8 +104,8 @@ export function parseEnv(env: object): WorkerEnv {
   if (known !== undefined) return known;
   const result = EnvSchema.safeParse(env);
   if (!result.success) {
-    const faults = schemaFaultsOf(result.error).map(
-      ({ pointer, message }) => `${pointer}: ${message}`,
+    const faults = schemaFaultsOf(result.error).map(({ pointer, message }) =>
+      pointer === "" ? message : `${pointer}: ${message}`,
     );
     logEvent("error", "configuration-invalid", { faults });
     throw new HoldfastError(

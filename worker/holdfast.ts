@@ -5,8 +5,20 @@ import { threadObjectClass } from "../durable-objects/thread/thread-object.ts";
 import type { Environment } from "../shared/define/environment.ts";
 import { createApp } from "./app.ts";
 import { prepareDeployment, type HoldfastOptions } from "./deployment-options.ts";
-import { serviceClass } from "./service.ts";
+import { serviceClass } from "./rpc-entrypoint.ts";
 
+export type { LocalReply, LocalScript } from "../durable-objects/model/local-model.ts";
+export type { ModelRegistry, RegisteredModel } from "../durable-objects/model/resolve-model.ts";
+export type {
+  AuthorizeOperation,
+  OperationRequest,
+} from "../durable-objects/thread/authorize-operation.ts";
+export type {
+  ToolAuthorization,
+  ToolAuthorizationRequest,
+} from "../durable-objects/thread/run/authorize-tools.ts";
+export type { ThreadLimits } from "../durable-objects/thread/thread-limits.ts";
+export type { CallerOf } from "./auth/verify-token.ts";
 export type { HoldfastOptions } from "./deployment-options.ts";
 
 /**

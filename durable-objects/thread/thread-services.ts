@@ -87,7 +87,8 @@ export class ThreadServices {
 
   /** Asks the host, where it has a say. Throws `ThreadNotFound` for what it does not allow; nothing was read or written until then. */
   async authorize(request: Omit<OperationRequest, "createdBy">): Promise<void> {
-    const authorize = this.#setup?.authorizeOperation ?? null;
+    // Options that are not made say nothing of whom they would let in.
+    const { authorizeOperation: authorize } = this.#refuseFaulted();
     if (authorize === null) return;
     let createdBy: string | null;
     do {

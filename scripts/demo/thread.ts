@@ -1,7 +1,10 @@
 // A thread as the demo shows it: the typed client, with the records printed as their events come.
-import { holdfastClient, type ThreadHandle } from "../../shared/client/index.ts";
-import type { Operation } from "../../shared/wire/operations.ts";
-import type { ThreadRecord } from "../../shared/wire/records.ts";
+import {
+  holdfastClient,
+  type Operation,
+  type ThreadHandle,
+  type ThreadRecord,
+} from "../../shared/client/index.ts";
 
 export function openThread(baseUrl: string, threadId: string): ThreadHandle {
   // Patient: the server is killed and started again in the middle.

@@ -17,15 +17,17 @@ export interface HttpOptions {
   readonly fetch?: (request: Request) => Promise<Response>;
 }
 
+/** Throws `InvalidDefinition` where `baseUrl` is no URL. */
 export function httpTransport(options: HttpOptions): Transport {
+  const base = baseOf(options.baseUrl);
   const send = async (request: HttpRequest, signal: AbortSignal | undefined): Promise<Response> => {
     const token = typeof options.token === "function" ? await options.token() : options.token;
     const { method, path, headers, body } = request;
-    const sent = new Request(new URL(path, options.baseUrl), {
+    const sent = new Request(base + path, {
       method,
       headers: {
         ...headers,
-        authorization: `Bearer ${token}`,
+        authorization: authorizationOf(token),
         ...(body === undefined ? {} : { "content-type": "application/json" }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -93,4 +95,24 @@ async function readProblem(response: Response): Promise<HoldfastError> {
 /** What no deployment of ours answered: a proxy's trouble may pass, a wrong address does not. */
 function mayPass(status: number): boolean {
   return status >= 500 || status === 408 || status === 429;
+}
+
+/** Without the slash at its end: a path in it stays. */
+function baseOf(baseUrl: string): string {
+  if (URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)) {
+    return baseUrl.replace(/\/+$/, "");
+  }
+  throw new HoldfastError(
+    "InvalidDefinition",
+    "holdfastClient: baseUrl: a URL such as https://agents.example.com",
+  );
+}
+
+/** The platform's own error would repeat the token. */
+function authorizationOf(token: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return `Bearer ${token}`;
+  throw new HoldfastError(
+    "Unauthenticated",
+    "The token is empty or has characters that no header can hold.",
+  );
 }

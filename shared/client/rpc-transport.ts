@@ -3,7 +3,7 @@ import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { AnswerOf } from "../wire/answers.ts";
 import type { RequestOf } from "../wire/requests.ts";
 import { unwrap, type RpcResult } from "../wire/rpc.ts";
-import type { ServiceRpc } from "../wire/service.ts";
+import type { ServiceRpc } from "../wire/entrypoint.ts";
 import { abandonable } from "./abandonable.ts";
 import type { ClientOperation, Transport } from "./transport.ts";
 
@@ -12,7 +12,14 @@ export interface RpcOptions {
   readonly binding: ServiceRpc;
 }
 
+/** Throws `InvalidDefinition` where there is no binding. */
 export function rpcTransport({ binding }: RpcOptions): Transport {
+  if (typeof binding !== "object" && typeof binding !== "function") {
+    throw new HoldfastError(
+      "InvalidDefinition",
+      "holdfastClient: binding: there is none; bind `HoldfastService` as an `entrypoint` under `services` of the Worker's configuration",
+    );
+  }
   return {
     call(operation, request, signal) {
       const waits = "timeoutMillis" in request && (request.timeoutMillis ?? 0) > 0;

@@ -8,7 +8,7 @@ import { UserMessageSchema, type UserMessage } from "../wire/messages.ts";
 import { AgentPolicySchema, type AgentPolicy, type AgentPolicyInput } from "../wire/policy.ts";
 import { decodeToJson, type Decoded } from "./decoded.ts";
 import { durationMillis } from "./duration.ts";
-import { jsonSchemaOf } from "./json-schema.ts";
+import { jsonSchemaOf, ZodSchemaSchema } from "./json-schema.ts";
 import type { Environment } from "./environment.ts";
 import type { Tool } from "./tool.ts";
 import { refuseUnknownFields, validateDefinition } from "./validate-definition.ts";
@@ -83,10 +83,25 @@ const FIELDS = [
   "policy",
 ] as const satisfies readonly (keyof AgentOptions<z.ZodType, z.ZodType>)[];
 
+const FunctionSchema = z.custom<(...input: never) => unknown>(
+  (value) => typeof value === "function",
+  { message: "a function" },
+);
+const ToolSchema = z.custom<Tool>(
+  (value) => typeof value === "object" && value !== null && "decode" in value && "name" in value,
+  { message: "no tool; defineTool makes one" },
+);
+
 const HeadSchema = z.object({
   id: PrintableIdSchema,
   revision: z.int().positive(),
   description: z.string().min(1).max(8_192),
+  input: ZodSchemaSchema,
+  output: ZodSchemaSchema.optional(),
+  instructions: z.union([z.string(), FunctionSchema], { message: "a text or a function" }),
+  inputPrompt: FunctionSchema.optional(),
+  model: z.union([z.string().min(1), FunctionSchema], { message: "a model id or a function" }),
+  tools: z.record(z.string(), ToolSchema).optional(),
 });
 
 /** A run that waits for a person fails at its deadline, so short ones deserve a word (TOOL-05). */
@@ -100,7 +115,7 @@ export function defineAgent<
 >(options: AgentOptions<Input, Output, Id>): Agent<Id, z.input<Input>, z.output<Output>> {
   const what = `agent ${JSON.stringify(options.id)}`;
   refuseUnknownFields(what, options, FIELDS);
-  const head = validateDefinition(what, HeadSchema, options);
+  const { revision, description } = validateDefinition(what, HeadSchema, options);
   const policy = validateDefinition(what, z.object({ policy: AgentPolicySchema }), {
     policy: options.policy ?? {},
   }).policy;
@@ -111,8 +126,9 @@ export function defineAgent<
   // What the input schema decoded was stored as it is: this only gives the stored value its type back.
   const stored = z.custom<z.output<Input>>();
   return Object.freeze({
-    ...head,
     id: options.id,
+    revision,
+    description,
     model: options.model,
     tools,
     policy,

@@ -3,6 +3,12 @@ import type { JSONSchema7 } from "@ai-sdk/provider";
 import { z } from "zod";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 
+/** A zod schema of whichever copy of zod: an author's may be another than ours. */
+export const ZodSchemaSchema = z.custom<z.ZodType>(
+  (value) => typeof value === "object" && value !== null && "_zod" in value,
+  { message: "a zod schema" },
+);
+
 const JsonSchemaSchema = z.custom<JSONSchema7>(
   (value) => typeof value === "object" && value !== null,
 );
@@ -21,4 +27,11 @@ export function jsonSchemaOf(schema: z.ZodType, field: string): JSONSchema7 {
   } catch (cause) {
     throw new HoldfastError("InvalidDefinition", `${field} has no JSON Schema form`, { cause });
   }
+}
+
+/** The same for a tool's arguments, which providers take as an object alone. Throws `InvalidDefinition`. */
+export function objectSchemaOf(schema: z.ZodType, field: string): JSONSchema7 {
+  const json = jsonSchemaOf(schema, field);
+  if (json.type === "object") return json;
+  throw new HoldfastError("InvalidDefinition", `${field} is not an object: use z.object({ … })`);
 }

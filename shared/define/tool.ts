@@ -6,7 +6,7 @@ import type { JsonValue } from "../canonical-json.ts";
 import { EffectSchema, type Effect } from "../wire/records.ts";
 import { decodeWith, type Decoded } from "./decoded.ts";
 import { durationMillis, DurationSchema, type Duration } from "./duration.ts";
-import { jsonSchemaOf } from "./json-schema.ts";
+import { objectSchemaOf, ZodSchemaSchema } from "./json-schema.ts";
 import type { Environment, Services } from "./environment.ts";
 import { refuseUnknownFields, validateDefinition } from "./validate-definition.ts";
 
@@ -55,7 +55,7 @@ export interface ToolOptions<Input extends z.ZodType, Output extends z.ZodType> 
   /** Default 30 seconds. */
   readonly timeout?: Duration;
   readonly needsApproval?:
-    | true
+    | boolean
     | ((input: z.output<Input>, call: ToolCallFacts) => boolean | Promise<boolean>);
   /** Contract: may throw (the call has then answered `failure`), should honour `signal`, must return JSON or undefined. */
   readonly execute: (
@@ -104,6 +104,14 @@ const HeadSchema = z.object({
   description: z.string().min(1).max(8_192),
   effect: EffectSchema.default("external"),
   timeout: DurationSchema.default("30 seconds"),
+  input: ZodSchemaSchema,
+  output: ZodSchemaSchema.optional(),
+  needsApproval: z
+    .custom((value) => typeof value === "boolean" || typeof value === "function", {
+      message: "true or a function",
+    })
+    .optional(),
+  execute: z.custom((value) => typeof value === "function", { message: "a function" }),
 });
 
 /** Declares a tool. Throws `InvalidDefinition` that names the wrong field. */
@@ -120,8 +128,8 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType = z
     description: head.description,
     effect: head.effect,
     timeoutMillis: durationMillis(head.timeout),
-    mayNeedApproval: needsApproval !== undefined,
-    inputJsonSchema: jsonSchemaOf(options.input, `${what}: input`),
+    mayNeedApproval: needsApproval !== undefined && needsApproval !== false,
+    inputJsonSchema: objectSchemaOf(options.input, `${what}: input`),
     decode(args: JsonValue): Decoded<DecodedCall> {
       const decoded = decodeWith(options.input, args);
       if (!decoded.ok) return decoded;

@@ -1,4 +1,4 @@
-// A deployment of one agent. `npm run dev` serves it, `npm run deploy` deploys it.
+// A deployment of one agent. `cp .dev.vars.example .dev.vars && npm run dev` serves it, `npm run deploy` deploys it.
 import { holdfast } from "holdfast";
 import { defineAgent, defineTool } from "holdfast/define";
 import { z } from "zod";

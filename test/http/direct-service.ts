@@ -1,10 +1,10 @@
 // HoldfastService of a deployment of a test's own, made without a binding: other options, other variables, any caller.
 import { createExecutionContext, env } from "cloudflare:test";
 import { z } from "zod";
-import type { ServiceRpc } from "../../shared/wire/service.ts";
+import type { ServiceRpc } from "../../shared/wire/entrypoint.ts";
 import type { Environment } from "../../shared/define/environment.ts";
 import { prepareDeployment, type HoldfastOptions } from "../../worker/deployment-options.ts";
-import { serviceClass } from "../../worker/service.ts";
+import { serviceClass } from "../../worker/rpc-entrypoint.ts";
 import { plainAgent } from "../support/test-agents.ts";
 import { TESTER } from "../support/thread-driver.ts";
 import { world } from "../support/world.ts";

@@ -4,7 +4,7 @@ import { createExecutionContext, env } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Caller, Permission } from "../../shared/wire/access.ts";
-import type { ServiceRpc } from "../../shared/wire/service.ts";
+import type { ServiceRpc } from "../../shared/wire/entrypoint.ts";
 import { createApp } from "../../worker/app.ts";
 import { prepareDeployment } from "../../worker/deployment-options.ts";
 import { holdfast } from "../../worker/holdfast.ts";

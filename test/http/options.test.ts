@@ -301,6 +301,27 @@ describe("[API-05] services", () => {
     await expectSound(driver);
   });
 
+  it("[SEC-02] that are made at the second try let nobody in whom the host was not asked about", async () => {
+    const driver = new ThreadDriver("options-services");
+    let tries = 0;
+    testOptions.services = () => {
+      tries += 1;
+      if (tries % 2 === 1) throw new Error("secret of the author's services");
+      return {};
+    };
+    testOptions.authorizeOperation = () => false;
+    const logged = vi.spyOn(console, "error").mockReturnValue();
+    for (const key of ["one", "two", "three", "four"]) {
+      const refused = expect(driver.submit([{ text: "ok" }], { key })).rejects;
+      await refused.toMatchObject({
+        code: expect.stringMatching(/^(?:ThreadNotFound|Unavailable)$/),
+      });
+    }
+    logged.mockRestore();
+    resetOptions();
+    await expectEmptyFile(driver);
+  });
+
   it("that cannot be made keep owed work and its alarm, and it goes on once they can", async () => {
     const driver = new ThreadDriver("options-services");
     const { receipt } = await driver.submit([

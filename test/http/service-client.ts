@@ -4,7 +4,7 @@ import { exports } from "cloudflare:workers";
 import { z } from "zod";
 import { RequestSchemas, type ThreadOperation } from "../../shared/wire/requests.ts";
 import { WireErrorSchema } from "../../shared/errors/holdfast-error.ts";
-import type { ServiceRpc } from "../../shared/wire/service.ts";
+import type { ServiceRpc } from "../../shared/wire/entrypoint.ts";
 import { NO_OPERATION } from "./routes.ts";
 
 /** The entrypoint, bound with these `props`. */

@@ -1,14 +1,6 @@
 // A fresh Worker project that installs the packed tarball, as a user's would, built and served by the tools that are here already.
 import { execFile } from "node:child_process";
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -40,10 +32,6 @@ export async function installConsumer(): Promise<Consumer> {
   const packed = await pack(folder);
   cpSync(join(ROOT, "template"), folder, { recursive: true });
   cpSync(join(ROOT, "test/package/fixture"), folder, { recursive: true });
-  writeFileSync(
-    join(folder, "package.json"),
-    JSON.stringify({ name: "consumer", private: true, type: "module" }),
-  );
   const { zod } = z
     .object({ devDependencies: z.object({ zod: z.string() }) })
     .parse(JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"))).devDependencies;
@@ -62,6 +50,8 @@ export async function installConsumer(): Promise<Consumer> {
   await tool(
     "npm",
     "install",
+    // The tools that the template names are here already.
+    "--omit=dev",
     "--no-audit",
     "--no-fund",
     "--prefer-offline",

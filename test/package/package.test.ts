@@ -9,17 +9,6 @@ import { holdfastClient } from "../../shared/client/index.ts";
 import { DESCRIPTION, VERSION } from "../../shared/version.ts";
 import { installConsumer, type Consumer } from "./consumer.ts";
 
-const KEYS = JSON.stringify([
-  {
-    id: "test",
-    // SHA-256 of "a-key".
-    sha256: "2a8a1240f50636655520ac8ed22aa29473b8517b4abfdbc3bc03bcad73fc8849",
-    tenant: "acme",
-    principal: "reader",
-    permissions: ["admin"],
-  },
-]);
-
 let consumer: Consumer;
 let served: Miniflare;
 let base: URL;
@@ -82,11 +71,22 @@ function serve(folder: string): Miniflare {
           ...common,
           name: "my-agents",
           scriptPath: "out/app/index.js",
-          bindings: { TABLE_NAME: "green", HOLDFAST_API_KEYS: KEYS },
+          bindings: { TABLE_NAME: "green", ...developmentVariables(folder) },
           durableObjects: { THREADS: { className: "ThreadObject", useSQLite: true } },
-          routes: ["agents.test/*"],
+          routes: ["localhost/*"],
         },
       ],
+    }),
+  );
+}
+
+/** What the template's example of .dev.vars sets. */
+function developmentVariables(folder: string): Record<string, string> {
+  const lines = readFileSync(join(folder, ".dev.vars.example"), "utf8").split("\n");
+  return Object.fromEntries(
+    lines.flatMap((line) => {
+      const [, name, value] = /^([A-Z_]+)='(.*)'$/.exec(line) ?? [];
+      return name === undefined || value === undefined ? [] : [[name, value]];
     }),
   );
 }
@@ -117,6 +117,11 @@ describe("the tarball", () => {
     await consumer.tool("sh", "-c", "sed -i s/TABEL_NAME/TABLE_NAME/ src/index.ts");
   });
 
+  it("[UX-08] mints keys by the template's own script", async () => {
+    const minted = await consumer.tool("npm", "run", "--silent", "keys", "--", "create");
+    expect(minted).toMatch(/hf_[\w-]{43}[\s\S]*"sha256":"[0-9a-f]{64}"/);
+  });
+
   it("says the version that it is", () => {
     const manifest: unknown = JSON.parse(
       readFileSync(join(consumer.folder, "node_modules/holdfast/package.json"), "utf8"),
@@ -128,8 +133,8 @@ describe("the tarball", () => {
 describe("a fresh Worker with the package", () => {
   it("[UX-08] runs its agent over HTTP", async () => {
     const client = holdfastClient({
-      baseUrl: "http://agents.test",
-      token: "a-key",
+      baseUrl: "http://localhost",
+      token: "holdfast-dev",
       fetch: async (request) => {
         const { method, headers } = request;
         const body = method === "GET" ? undefined : await request.text();

@@ -48,13 +48,27 @@ export async function verifyToken(
   if (claims.iat !== undefined && claims.iat > now / 1_000 + CLOCK_TOLERANCE_SECONDS) {
     return refused("The token is issued in the future.");
   }
-  const caller = CallerSchema.safeParse(callerOf(claims));
+  const caller = CallerSchema.safeParse(mapClaims(callerOf, claims));
   if (!caller.success) {
     return refused(
       "The token's claims name no caller: it needs `sub`, `tenant`, and `permissions` or `scope`, or a mapping of the deployment's own under `auth.callerOf`.",
     );
   }
   return { kind: "verified", credential: { id: issuer.issuer, caller: caller.data } };
+}
+
+/** A mapping that throws has not said who it is: the token may well be good. */
+function mapClaims(callerOf: CallerOf, claims: JWTPayload): Caller | null {
+  try {
+    return callerOf(claims);
+  } catch (error) {
+    logEvent("error", "caller-of-failed", { error: errorName(error) });
+    throw new HoldfastError(
+      "Unavailable",
+      "The deployment's auth.callerOf could not map the token. Its log says more.",
+      { cause: error, fields: { reason: "authorization", retryAfterSeconds: 5 } },
+    );
+  }
 }
 
 const ClaimsSchema = z.object({

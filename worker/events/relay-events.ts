@@ -29,7 +29,7 @@ export interface EventTiming {
 export const EVENT_TIMING: EventTiming = {
   heartbeatMillis: 15_000,
   idleMillis: 60_000,
-  idleRetryMillis: 15_000,
+  idleRetryMillis: 60_000,
   interruptedRetryMillis: 1_000,
 };
 

@@ -6,18 +6,31 @@ import { BODY_DEADLINE_MILLIS, MAX_BODY_BYTES } from "../../shared/limits.ts";
 import { raceSignal } from "../../durable-objects/platform/deadline.ts";
 import type { AppEnv } from "../app-env.ts";
 
-/** Leaves the text where the route's validator looks for it. Throws `UnsupportedMediaType`, `BodyTooLarge`, `MalformedRequest`. */
+/** Leaves the text where the route's validator looks for it; an empty body is none, whatever type it was given. Throws `UnsupportedMediaType`,
+ * `BodyTooLarge`, `MalformedRequest`. */
 export const readBody = createMiddleware<AppEnv>(async (context, next) => {
-  if (context.req.raw.body !== null) {
-    const type = context.req.header("content-type") ?? "";
-    if (!/^application\/json\s*(;|$)/i.test(type)) {
-      throw new HoldfastError("UnsupportedMediaType", "Send the body as application/json.");
-    }
-    const text = await readWithin(context);
-    Object.assign(context.req.bodyCache, { text: Promise.resolve(text) });
+  const { raw } = context.req;
+  if (raw.body === null) return next();
+  const type = context.req.header("content-type");
+  const isJson = /^application\/json\s*(;|$)/i.test(type ?? "");
+  // Servers hand over an empty stream where a request has no body.
+  const mayBeEmpty = isJson || !Number(context.req.header("content-length"));
+  if (!isJson && !mayBeEmpty) throw unsupported();
+  const text = await readWithin(context);
+  if (text === "") {
+    const headers = new Headers(raw.headers);
+    headers.delete("content-type");
+    context.req.raw = new Request(raw.url, { method: raw.method, headers });
+    return next();
   }
-  await next();
+  if (!isJson) throw unsupported();
+  Object.assign(context.req.bodyCache, { text: Promise.resolve(text) });
+  return next();
 });
+
+function unsupported(): HoldfastError {
+  return new HoldfastError("UnsupportedMediaType", "Send the body as application/json.");
+}
 
 /** A body that trickles in for ever is given up (SEC-04). */
 async function readWithin(context: Context<AppEnv>): Promise<string> {
@@ -31,10 +44,7 @@ async function readWithin(context: Context<AppEnv>): Promise<string> {
     case "threw":
       throw read.error;
     case "aborted":
-      throw new HoldfastError(
-        "MalformedRequest",
-        "The body did not arrive in time. Send it again.",
-      );
+      throw new HoldfastError("MalformedRequest", "The body did not arrive in time.");
   }
 }
 

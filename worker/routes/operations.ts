@@ -38,7 +38,7 @@ operations.openapi(
     tags: ["Operations"],
     summary: "Decide operations",
     description:
-      "One decision or many, all of them or none. Approvals take `approve`, `deny`, `edit` (with `arguments`) and `abort`; unknown outcomes take `completed` (with `result`), `failed`, `never-started`, `safe-to-retry` and `abort`. The same decision again is a replay, another one a conflict.",
+      "One decision or many, all of them or none. Approvals take `approve`, `deny`, `edit` (with `arguments`) and `abort`; unknown outcomes take `completed` (with `result`), `failed`, `never-started`, `safe-to-retry` and `abort`. The same decision again is a replay, another one a conflict. Approvals need `threads:approve`, all others `threads:operate`.",
     method: "post",
     path: "/threads/{thread}/operations/decide",
     middleware: readBody,

@@ -36,7 +36,7 @@ submissions.openapi(
     tags: ["Submissions"],
     summary: "Submit work",
     description:
-      "Accepts one piece of work for an agent, durably, and answers its receipt. The same Idempotency-Key with the same body answers the same receipt again (200, `Idempotency-Replayed: true`); with another body it is refused.",
+      "Accepts one piece of work for an agent, durably, and answers its receipt. The same Idempotency-Key with the same body answers the same receipt again (200, `Idempotency-Replayed: true`); with another body it is refused. With `Prefer: wait` it needs `threads:read` too.",
     method: "post",
     path: "/threads/{thread}/submissions",
     middleware: readBody,

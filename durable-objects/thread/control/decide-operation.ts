@@ -141,7 +141,10 @@ function allowedDecisions(
   command: OperationCommand,
   slot: number,
 ): readonly DecisionKind[] {
-  if (call.phase === "unknown") return slot === call.dispatch ? UNKNOWN_DECISIONS : [];
+  // An approval's decision (slot 0) is told what an unknown outcome takes instead.
+  if (call.phase === "unknown") {
+    return slot === call.dispatch || slot === 0 ? UNKNOWN_DECISIONS : [];
+  }
   // Nothing of a run that is being aborted is honoured any more.
   if (facts.run.abort !== null) return [];
   if (call.phase === "awaiting-approval") return APPROVAL_DECISIONS;

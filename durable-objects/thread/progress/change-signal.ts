@@ -4,7 +4,7 @@
 export class ChangeSignal {
   #version = 0;
   #commits = 0;
-  #waiting: (() => void)[] = [];
+  readonly #waiting = new Set<() => void>();
 
   /** Grows with every change. */
   get version(): number {
@@ -23,17 +23,22 @@ export class ChangeSignal {
 
   raise(): void {
     this.#version += 1;
-    if (this.#waiting.length === 0) return;
-    const waiting = this.#waiting;
-    this.#waiting = [];
+    if (this.#waiting.size === 0) return;
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
     for (const wake of waiting) wake();
   }
 
-  /** Resolves at the first change after `version`, at once when it is past already. Every waiter is woken by every change. */
-  async after(version: number): Promise<void> {
-    if (this.#version !== version) return;
+  /** Resolves at the first change after `version`, at once when it is past already. Every waiter is woken by every change; one that does not
+   * wait any more leaves, so that nothing of it is kept. */
+  after(version: number): { readonly changed: Promise<void>; readonly leave: () => void } {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#waiting.push(resolve);
-    await promise;
+    if (this.#version === version) this.#waiting.add(resolve);
+    else resolve();
+    const leave = (): void => {
+      this.#waiting.delete(resolve);
+      resolve();
+    };
+    return { changed: promise, leave };
   }
 }

@@ -1,7 +1,7 @@
 // In-memory waits for the log to grow. Reading and subscribing are one synchronous stretch, so that no commit between the two is missed.
 // What is waited for is always read from storage: a wake-up carries nothing.
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
-import { MAX_CANCEL_HINTS, MAX_WAITERS } from "../../../shared/limits.ts";
+import { MAX_CANCEL_HINTS, MAX_RECORD_WAITERS, MAX_WAITERS } from "../../../shared/limits.ts";
 
 type WakeUp = "committed" | "timeout" | "cancelled";
 
@@ -79,7 +79,9 @@ export class ProgressWaiters {
   ): { woken: Promise<WakeUp>; leave: () => void } {
     // A duplicate of a wait takes its place: its first caller is gone or will ask again.
     if (waitId !== undefined) this.#end(waitId);
-    if (this.#waiting.size >= MAX_WAITERS) {
+    // Who watches an idle thread must not take the last places of those who wait for their work.
+    const places = awaited === "record" ? MAX_RECORD_WAITERS : MAX_WAITERS;
+    if (this.#waiting.size >= places) {
       throw new HoldfastError("Overloaded", "Too many callers wait on this thread. Poll instead.", {
         fields: { retryAfterSeconds: 1 },
       });

@@ -11,6 +11,7 @@ import { deriveWait } from "../ledger/submission-state.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { readSettlement } from "../view/read-submission.ts";
 import { describeState, stateOf, type ThreadSnapshot } from "../view/thread-snapshot.ts";
+import type { ChangeSignal } from "./change-signal.ts";
 import type { SharedReads } from "./shared-reads.ts";
 import { beginTurn, readDeltas, type OpenTurn, type TurnCursor } from "./open-turn.ts";
 
@@ -58,6 +59,7 @@ class Watcher {
   #isOver = false;
   /** What is read and not yet sent. */
   #text = "";
+  #leave: () => void = () => undefined;
 
   constructor(core: ThreadCore, shared: SharedReads, asked: EventsRequest) {
     this.#core = core;
@@ -76,7 +78,7 @@ class Watcher {
       const text = this.#text;
       this.#text = "";
       if (text !== "") return text;
-      if (this.#hasReadAll()) await changes.after(version);
+      if (this.#hasReadAll()) await this.#change(changes.after(version));
       else await letOthersRun();
     }
     return null;
@@ -84,6 +86,12 @@ class Watcher {
 
   stop(): void {
     this.#isOver = true;
+    this.#leave();
+  }
+
+  async #change({ changed, leave }: ReturnType<ChangeSignal["after"]>): Promise<void> {
+    this.#leave = leave;
+    await changed;
   }
 
   #read(): void {

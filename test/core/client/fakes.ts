@@ -4,7 +4,7 @@ import type { JsonValue } from "../../../shared/canonical-json.ts";
 import { ERROR_CODES, type ErrorCode } from "../../../shared/errors/codes.ts";
 import type { SchemaFault, WireError } from "../../../shared/errors/holdfast-error.ts";
 import { RequestSchemas } from "../../../shared/wire/requests.ts";
-import type { ServiceRpc } from "../../../shared/wire/service.ts";
+import type { ServiceRpc } from "../../../shared/wire/entrypoint.ts";
 
 /** How a promise ended, as data: rejections do not go unhandled while time is moved. */
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown };

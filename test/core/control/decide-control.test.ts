@@ -634,3 +634,18 @@ describe("[REC-10] a retry", () => {
     });
   });
 });
+
+describe("a decision of the wrong kind", () => {
+  it.each(["approve", "deny", "edit"] as const)(
+    "[TOOL-04, UX-04] is told what an unknown outcome takes: %s",
+    (kind) => {
+      const decision = decideControl(SITUATIONS.unknown, decide(kind));
+      expect(decision).toMatchObject({
+        kind: "refused",
+        code: "InvalidState",
+        detail:
+          "The operation takes one of: completed, failed, never-started, safe-to-retry, abort.",
+      });
+    },
+  );
+});

@@ -155,7 +155,7 @@ const records = log([input(), started(), responded(1, { text: "Grüße 🌍" })]
 const [first = "", second = "", third = ""] = records;
 
 const KEEP_ALIVE = ": keep-alive\n\n";
-const IDLE_BYE = 'event: bye\nretry: 15000\ndata: {"reason":"idle"}\n\n';
+const IDLE_BYE = 'event: bye\nretry: 60000\ndata: {"reason":"idle"}\n\n';
 const INTERRUPTED_BYE = 'event: bye\nretry: 1000\ndata: {"reason":"interrupted"}\n\n';
 
 function state(queueDepth: number): string {
@@ -588,7 +588,7 @@ it("[OBS-03] keeps the times that the surface promises", () => {
   expect(EVENT_TIMING).toEqual({
     heartbeatMillis: 15_000,
     idleMillis: 60_000,
-    idleRetryMillis: 15_000,
+    idleRetryMillis: 60_000,
     interruptedRetryMillis: 1_000,
   });
 });

@@ -15,7 +15,7 @@ function tool(changes: Partial<AnyOptions> = {}) {
     name: "act",
     revision: 1,
     description: "Acts.",
-    input: z.unknown(),
+    input: z.object({}),
     execute: () => null,
     ...changes,
   });

@@ -115,6 +115,22 @@ describe("defining an agent", () => {
     );
   });
 
+  it.each<[string, Readonly<Record<string, unknown>>]>([
+    ["instructions", { instructions: undefined }],
+    ["instructions", { instructions: 5 }],
+    ["model", { model: undefined }],
+    ["model", { model: "" }],
+    ["model", { model: { provider: "x" } }],
+    ["inputPrompt", { inputPrompt: "text" }],
+    ["tools.a", { tools: { a: { name: "t" } } }],
+    ["tools", { tools: [1] }],
+    ["input", { input: { type: "string" } }],
+    ["output", { output: 3 }],
+  ])("[UX-04] names a field of the wrong kind, as untyped code has it: %s", (field, fields) => {
+    const made = refusal(() => agent(z.custom<Partial<StringAgent>>().parse(fields)));
+    expect(made).toMatch(new RegExp(`^agent "helper": ${field}: `));
+  });
+
   it("[UX-04] names a field of the policy that there is not", () => {
     const policy = z.custom<AgentPolicyInput>().parse({ maxTurnz: 3 });
     expect(refusal(() => agent({ policy }))).toMatch(/^agent "helper": policy: .*"maxTurnz"/);
@@ -294,5 +310,27 @@ describe("[THR-10] definition digests", () => {
       (env) => new AgentRegistry([agent()], {}, env).find("helper")?.digests.model,
     );
     expect(here).not.toBe(there);
+  });
+});
+
+describe("a tool of the wrong kind, as untyped code has it", () => {
+  it.each<[string, Readonly<Record<string, unknown>>]>([
+    ["execute", { execute: undefined }],
+    ["execute", { execute: {} }],
+    ["input", { input: undefined }],
+    ["input", { input: z.string() }],
+    ["input", { input: z.array(z.string()) }],
+    ["output", { output: 3 }],
+    ["needsApproval", { needsApproval: "yes" }],
+  ])("[UX-04] is refused, and its field named: %s", (field, fields) => {
+    expect(refusal(() => tool(z.custom<Partial<AnyTool>>().parse(fields)))).toMatch(
+      new RegExp(`^tool "act": ${field}[: ]`),
+    );
+  });
+
+  it("asks for approval where it says so, and only there", () => {
+    const asks = (needsApproval: AnyTool["needsApproval"]): boolean =>
+      tool(needsApproval === undefined ? {} : { needsApproval }).mayNeedApproval;
+    expect([undefined, false, true, () => false].map(asks)).toEqual([false, false, true, true]);
   });
 });

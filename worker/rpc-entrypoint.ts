@@ -2,13 +2,13 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { z } from "zod";
 import { serveRpc } from "../durable-objects/platform/serve-rpc.ts";
-import { HoldfastError } from "../shared/errors/holdfast-error.ts";
+import { HoldfastError, schemaFaultsOf } from "../shared/errors/holdfast-error.ts";
 import { CallerSchema, type Caller } from "../shared/wire/access.ts";
 import type { AgentList } from "../shared/wire/agent-view.ts";
 import type { AnswerOf } from "../shared/wire/answers.ts";
 import { RequestSchemas, type RequestOf, type ThreadOperation } from "../shared/wire/requests.ts";
 import type { RpcResult } from "../shared/wire/rpc.ts";
-import type { ServiceRpc } from "../shared/wire/service.ts";
+import type { ServiceRpc } from "../shared/wire/entrypoint.ts";
 import { limitRate } from "./auth/limit-rate.ts";
 import type { Deployment } from "./deployment-options.ts";
 import { parseEnv } from "./env.ts";
@@ -135,6 +135,7 @@ export function serviceClass(deployment: Deployment): HoldfastServiceClass {
       throw new HoldfastError(
         "Unauthenticated",
         "The service binding names no caller: give it `props` with tenant, principal and permissions.",
+        { errors: schemaFaultsOf(props.error, "/props") },
       );
     }
   };
