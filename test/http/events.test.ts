@@ -74,7 +74,7 @@ async function longRun(thread: ThreadDriver, approvals = 1) {
     { calls: [{ tool: "no_such_tool" }], text: "tries" },
     { pieces, text: "done" },
   ];
-  const { receipt } = await thread.submit(plan, { agent: "patient" });
+  const { receipt } = await thread.submit(plan);
   const { submissionId } = receipt;
   await thread.arrival(gate);
   return {
@@ -301,13 +301,10 @@ describe("the loss of the object", () => {
   it("[OBS-03, REC-03] in mid-stream is told as bye, and resuming completes the sequence", async () => {
     const thread = new ThreadDriver("http-events");
     const gate = `${thread.threadId}-piece`;
-    const { receipt } = await thread.submit(
-      [
-        { calls: [{ tool: "look" }] },
-        { pieces: ["half ", "way "], pieceGate: gate, text: "there" },
-      ],
-      { agent: "patient" },
-    );
+    const { receipt } = await thread.submit([
+      { calls: [{ tool: "look" }] },
+      { pieces: ["half ", "way "], pieceGate: gate, text: "there" },
+    ]);
     const query = `?submission=${receipt.submissionId}`;
     await thread.arrival(`${gate}-1`);
     const first = await follow(thread, { query });

@@ -33,12 +33,13 @@ const limiter = z
 /** A limiter that is used up. */
 const exhausted = { limit: () => Promise.resolve({ success: false }) };
 
-/** A deployment whose options cannot be made. */
-const throwingApp = createApp(
-  prepareDeployment(() => {
+/** A deployment with a fault of its own inside. */
+const throwingApp = createApp({
+  ...prepareDeployment({ agents: [plainAgent] }, world.ports),
+  agentsOf: () => {
     throw new Error("secret of the author's options");
-  }, world.ports),
-);
+  },
+});
 
 function submitTo(deployed: Deployed, threadId: string, body: unknown, more: Sent = {}) {
   return sendTo(deployed, `/v1/threads/${threadId}/submissions`, {

@@ -23,13 +23,7 @@ import {
 } from "../support/token-issuer.ts";
 import { world } from "../support/world.ts";
 import { appWith, KEY_TEXT, keyOf, sendTo, type App, type Deployed } from "./deployments.ts";
-import {
-  command,
-  expectEmptyFile,
-  expectProblem,
-  expectRefusal,
-  type Answer,
-} from "./http-client.ts";
+import { command, expectEmptyFile, expectRefusal, type Answer } from "./http-client.ts";
 
 const namespace = z.custom<ThreadNamespace>().parse(env.THREADS);
 
@@ -696,7 +690,7 @@ describe("a deployment's own mapping of claims", () => {
     });
     const headers = { authorization: `Bearer ${await issuer.sign(ec)}` };
     const answer = await ask(issuer, headers, { app });
-    expect(expectProblem(answer).code).toBe("Defect");
+    expectRefusal(answer, 503, "Unavailable");
     expect(answer.text).not.toMatch(/customer|\bann\b|acme/);
   });
 });

@@ -1,6 +1,6 @@
 // Waits that somebody cancels from elsewhere: before they came, while they park, and once more after that.
 import { describe, expect, it } from "vitest";
-import { MAX_CANCEL_HINTS, MAX_WAITERS } from "../../shared/limits.ts";
+import { MAX_CANCEL_HINTS, MAX_RECORD_WAITERS } from "../../shared/limits.ts";
 import { unwrap } from "../../shared/wire/rpc.ts";
 import { TESTER, ThreadDriver } from "../support/thread-driver.ts";
 
@@ -70,15 +70,28 @@ describe("a wait that is cancelled", () => {
     expect(tail).toBeGreaterThan(0);
   });
 
+  it("[OBS-07] leaves places to those who wait for their work, where as many watch as may", async () => {
+    const { wait, cancel, stub, of } = await idleThread();
+    const waits = Array.from({ length: MAX_RECORD_WAITERS }, (_none, index) => wait(`w-${index}`));
+    await expect(wait("one-too-many")).rejects.toMatchObject({ code: "Overloaded" });
+    const settlement = stub.awaitSettlement({ ...of, timeoutMillis: MINUTE, waitId: "work" });
+    expect(await cancel("work")).toBe(true);
+    expect(unwrap(await settlement)).toBeNull();
+    for (let index = 0; index < MAX_RECORD_WAITERS; index += 1) await cancel(`w-${index}`);
+    await Promise.all(waits);
+  });
+
   it("[OBS-07] leaves its place to another, also where as many wait as may", async () => {
     const { wait, cancel } = await idleThread();
-    const waits = Array.from({ length: MAX_WAITERS }, (_none, index) => wait(`wait-${index}`));
+    const waits = Array.from({ length: MAX_RECORD_WAITERS }, (_none, index) =>
+      wait(`wait-${index}`),
+    );
     await expect(wait("one-too-many")).rejects.toMatchObject({ code: "Overloaded" });
     expect(await cancel("wait-0")).toBe(true);
     const late = wait("late");
     expect(await cancel("late")).toBe(true);
     await late;
-    for (let index = 1; index < MAX_WAITERS; index += 1) await cancel(`wait-${index}`);
+    for (let index = 1; index < MAX_RECORD_WAITERS; index += 1) await cancel(`wait-${index}`);
     await Promise.all(waits);
   });
 });
@@ -139,7 +152,7 @@ describe("a wait that is asked for twice", () => {
 
   it("[OBS-07] takes one place, however often it is repeated", async () => {
     const { wait, cancel } = await idleThread();
-    const repeats = Array.from({ length: MAX_WAITERS + 10 }, () => wait("same"));
+    const repeats = Array.from({ length: MAX_RECORD_WAITERS + 10 }, () => wait("same"));
     const other = wait("other");
     expect(await cancel("other")).toBe(true);
     await other;

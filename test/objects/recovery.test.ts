@@ -317,7 +317,7 @@ describe("a model that fails", () => {
       const thread = new ThreadDriver("retry");
       const { receipt } = await thread.submit(
         [{ text: "ok", fail: { how, status: 503, times: 1 } }],
-        { note: thread.threadId },
+        { note: thread.threadId, agent: how.startsWith("stall") ? "impatient" : "plain" },
       );
       const waiting = await thread.waitingFor(receipt.submissionId, "retry-backoff");
       expect(waiting.wait?.deadline).not.toBe(null);

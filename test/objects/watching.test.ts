@@ -61,7 +61,7 @@ async function streaming(
 ) {
   const gate = `${thread.threadId}-piece`;
   const plan = [{ pieces, pieceGate: gate, ...more }];
-  const { receipt } = await thread.submit(plan, { agent: "patient" });
+  const { receipt } = await thread.submit(plan);
   const { submissionId } = receipt;
   return {
     submissionId,
@@ -162,11 +162,11 @@ describe("state", () => {
   it("[OBS-03] tells a submission's place in the queue, and whenever it changes", async () => {
     const thread = new ThreadDriver("watch");
     const gate = `${thread.threadId}-gate`;
-    await thread.submit([{ gate, text: "first" }], { agent: "patient" });
+    await thread.submit([{ gate, text: "first" }]);
     await thread.arrival(gate);
     const second = await thread.submit([{ text: "never" }]);
     const own = `${thread.threadId}-own`;
-    const third = await thread.submit([{ gate: own, text: "third" }], { agent: "patient" });
+    const third = await thread.submit([{ gate: own, text: "third" }]);
     const reader = await watch(thread, { submissionId: third.receipt.submissionId, deltas: false });
     expect(await upTo(reader, "state queued at 2")).toHaveLength(1);
     await thread.abort(second.receipt.submissionId);
@@ -255,16 +255,13 @@ describe("text of an open turn", () => {
     const [one, two, three, four] = ["one", "two", "three", "four"].map(
       (name) => `${thread.threadId}-${name}`,
     );
-    await thread.submit(
-      [
-        { pieces: ["one"], pieceGate: one, calls: [{ tool: "look" }] },
-        { pieces: ["two"], pieceGate: two },
-      ],
-      { agent: "patient" },
-    );
+    await thread.submit([
+      { pieces: ["one"], pieceGate: one, calls: [{ tool: "look" }] },
+      { pieces: ["two"], pieceGate: two },
+    ]);
     await thread.arrival(`${one}-1`);
-    await thread.submit([{ pieces: ["three"], pieceGate: three }], { agent: "patient" });
-    await thread.submit([{ pieces: ["four"], pieceGate: four }], { agent: "patient" });
+    await thread.submit([{ pieces: ["three"], pieceGate: three }]);
+    await thread.submit([{ pieces: ["four"], pieceGate: four }]);
     const reader = await watch(thread);
     await upTo(reader, "resync text@0 one");
     await thread.openGate(`${one}-1`);
@@ -403,7 +400,7 @@ describe("following one submission", () => {
     await thread.settlement(submissionId);
     // Something else runs, and does not keep this stream open.
     const gate = `${thread.threadId}-gate`;
-    await thread.submit([{ gate, text: "later" }], { agent: "patient" });
+    await thread.submit([{ gate, text: "later" }]);
     await thread.arrival(gate);
     const after = (await thread.records()).length;
     expect(await rest(await watch(thread, { submissionId, after }))).toEqual([
@@ -550,10 +547,10 @@ describe("many watchers", () => {
     const thread = new ThreadDriver("watch");
     await thread.run([{ text: "opens the thread" }]);
     const gate = `${thread.threadId}-gate`;
-    const { receipt } = await thread.submit(
-      [{ gate, calls: [{ tool: "look" }, { tool: "act" }] }, { text: "ok" }],
-      { agent: "patient" },
-    );
+    const { receipt } = await thread.submit([
+      { gate, calls: [{ tool: "look" }, { tool: "act" }] },
+      { text: "ok" },
+    ]);
     await thread.arrival(gate);
     const readers = await Promise.all(
       Array.from({ length: watchers }, async () => {
@@ -643,7 +640,7 @@ describe("rows written", () => {
     for (const turn of [{ text: "ok" }, { pieces }]) {
       costs.push(
         await meter(thread, async () => {
-          await thread.run([turn], { agent: "patient" });
+          await thread.run([turn]);
           await thread.quiet();
         }),
       );

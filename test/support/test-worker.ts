@@ -6,7 +6,7 @@ import {
   brokenAgent,
   frugalAgent,
   hastyAgent,
-  patientAgent,
+  impatientAgent,
   plainAgent,
   strictAgent,
   structuredAgent,
@@ -18,7 +18,7 @@ import { world } from "./world.ts";
 
 const AGENTS = [
   plainAgent,
-  patientAgent,
+  impatientAgent,
   structuredAgent,
   frugalAgent,
   strictAgent,
