@@ -30,6 +30,10 @@ export const MAX_PAGE_RECORDS = 256;
 export const MAX_WAIT_MILLIS = 60_000;
 /** SEC-04: a call of an object that is not answered by then, beside what it was asked to wait, is given up. */
 export const RPC_DEADLINE_MILLIS = 30_000;
+/** The client's own, beside what it asked the server to wait: a little more than the server gives its objects. */
+export const CALL_DEADLINE_MILLIS = 45_000;
+/** A stream of events that is silent for three of its heartbeats is dead. */
+export const STREAM_SILENCE_MILLIS = 45_000;
 /** Submissions of one page of a thread's list. */
 export const MAX_PAGE_SUBMISSIONS = 100;
 /** OBS-07: cancellations remembered for waits that have not arrived yet. */

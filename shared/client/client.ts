@@ -3,7 +3,7 @@
 import { z } from "zod";
 import type { Agent, InputOf, OutputOf } from "../define/agent.ts";
 import type { JsonValue } from "../canonical-json.ts";
-import { MAX_WAIT_MILLIS } from "../limits.ts";
+import { CALL_DEADLINE_MILLIS, MAX_WAIT_MILLIS } from "../limits.ts";
 import type { ExpectedDefinitions } from "../wire/agent.ts";
 import type { AgentView } from "../wire/agent-view.ts";
 import type { AnswerOf } from "../wire/answers.ts";
@@ -28,6 +28,7 @@ import { httpTransport, type HttpOptions } from "./http-transport.ts";
 import { followEvents, type FollowedEvent } from "./read-events.ts";
 import { delay, RETRY_POLICY, withRetries, type RetryPolicy } from "./retry.ts";
 import { rpcTransport, type RpcOptions } from "./rpc-transport.ts";
+import { withinDeadline } from "./within-deadline.ts";
 import type { ClientOperation, Transport } from "./transport.ts";
 
 export type ClientOptions = (HttpOptions | RpcOptions) & {
@@ -76,7 +77,8 @@ export class HoldfastClient {
   }
 
   async agents({ signal }: Cancellable = {}): Promise<AgentView[]> {
-    const call = (): ReturnType<Transport["agents"]> => this.#transport.agents(signal);
+    const call = (): ReturnType<Transport["agents"]> =>
+      withinDeadline(CALL_DEADLINE_MILLIS, signal, (bounded) => this.#transport.agents(bounded));
     return (await withRetries(this.#retry, signal, call)).agents;
   }
 }
@@ -229,7 +231,12 @@ export class ThreadHandle {
     request: RequestOf<Operation>,
     signal: AbortSignal | undefined,
   ): Promise<AnswerOf<Operation>> {
-    return withRetries(this.#retry, signal, () => this.#transport.call(operation, request, signal));
+    const waitMillis = "timeoutMillis" in request ? (request.timeoutMillis ?? 0) : 0;
+    return withRetries(this.#retry, signal, () =>
+      withinDeadline(waitMillis + CALL_DEADLINE_MILLIS, signal, (bounded) =>
+        this.#transport.call(operation, request, bounded),
+      ),
+    );
   }
 }
 

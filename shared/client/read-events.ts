@@ -1,9 +1,11 @@
 // Follows a thread's events over as many connections as it takes: a connection that ends or breaks is opened again from the last record seen.
 import { z } from "zod";
 import { BlockReader } from "../event-blocks.ts";
+import { CALL_DEADLINE_MILLIS, STREAM_SILENCE_MILLIS } from "../limits.ts";
 import type { RequestOf } from "../wire/requests.ts";
 import type { ThreadEvent } from "../wire/events.ts";
 import { delay, planRetry, type RetryPolicy } from "./retry.ts";
+import { withinDeadline } from "./within-deadline.ts";
 import type { Transport } from "./transport.ts";
 
 /** What a reader gets: everything but the planned ends of connections, which are seen to here. */
@@ -25,7 +27,12 @@ export async function* followEvents(
     let retryMillis = DEFAULT_RETRY_MILLIS;
     let blocks: BlockReader | null = null;
     try {
-      blocks = new BlockReader(await transport.call("events", { ...request, after }, signal));
+      const asked = { ...request, after };
+      blocks = new BlockReader(
+        await withinDeadline(CALL_DEADLINE_MILLIS, signal, (bounded) =>
+          transport.call("events", asked, bounded),
+        ),
+      );
       for await (const { event, retry } of readConnection(blocks, signal)) {
         failures = 0;
         if (event.event === "bye") {
@@ -83,10 +90,19 @@ async function* readConnection(
 }
 
 async function nextBlock(blocks: BlockReader): Promise<string | null> {
+  const { promise: silence, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => reject(new ConnectionLost("nothing came for three heartbeats")),
+    STREAM_SILENCE_MILLIS,
+  );
   try {
-    return await blocks.next();
+    return await Promise.race([blocks.next(), silence]);
   } catch (cause) {
-    throw new ConnectionLost("the stream broke off", { cause });
+    throw cause instanceof ConnectionLost
+      ? cause
+      : new ConnectionLost("the stream broke off", { cause });
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -220,6 +220,53 @@ describe("[UX-06, OBS-03] a connection that is cut", () => {
   });
 });
 
+describe("[UX-06] a connection on which nothing comes", () => {
+  it("for three heartbeats is let go, and opened again from the last record", async () => {
+    const { transport, asked, times, connections } = server(
+      opens("stays-open", RECORDS.slice(0, 2).map(renderRecord).join("")),
+      ({ after = 0 }) => new Connection([streamAfter(after)], "closes"),
+    );
+    const { events, error } = await readAll(transport);
+    expect(error).toBeNull();
+    expect(recordsOf(events)).toEqual(RECORDS);
+    expect(asked.map(({ after }) => after)).toEqual([0, 2]);
+    expect(times[1]).toBe(45_000 + 1_000);
+    expect(connections[0]?.cancelled).toBe(true);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("is not one that keeps alive", async () => {
+    const beats = Array.from({ length: 10 }, () => ": keep-alive\n\n");
+    const stream = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await new Promise((resolve) => setTimeout(resolve, 15_000));
+        const text = beats.shift();
+        controller.enqueue(new TextEncoder().encode(text ?? renderEvent(SETTLED)));
+      },
+    });
+    const connect = vi.fn<() => Promise<Connection>>();
+    connect.mockResolvedValueOnce({ stream, cancelled: false });
+    const { events, error } = await readAll(transportOf(connect));
+    expect({ events, error }).toEqual({ events: [SETTLED], error: null });
+    expect(connect).toHaveBeenCalledTimes(1);
+  });
+
+  it("not even its beginning, is given up as well", async () => {
+    const connect = vi.fn<(request: unknown, signal?: AbortSignal) => Promise<Connection>>();
+    connect.mockImplementationOnce(
+      (_request, signal) =>
+        new Promise((_resolve, reject) => {
+          signal?.addEventListener("abort", () => reject(signal.reason));
+        }),
+    );
+    connect.mockResolvedValueOnce(new Connection([streamAfter(0)], "closes"));
+    const { events, error } = await readAll(transportOf(connect));
+    expect(error).toBeNull();
+    expect(events.at(-1)).toEqual(SETTLED);
+    expect(connect).toHaveBeenCalledTimes(2);
+  });
+});
+
 describe("[UX-06] a connection that cannot be opened", () => {
   const unavailable = (): Error => new HoldfastError("Unavailable", "x");
 
@@ -413,7 +460,7 @@ describe("[UX-06] a reader who gives up", () => {
     const { controller, next } = follow(transport);
     expect(await next()).toMatchObject({ value: { done: false } });
     const waiting = next();
-    await vi.advanceTimersByTimeAsync(60_000);
+    await vi.advanceTimersByTimeAsync(40_000);
     controller.abort(reason);
     expect(await waiting).toEqual({ error: reason });
     expect(connections[0]?.cancelled).toBe(true);

@@ -93,7 +93,7 @@ describe("[UX-06, API-04] a call over a binding", () => {
     [
       "awaitSettlementRecord",
       (thread) => thread.settlement(S),
-      { submissionId: S, timeoutMillis: 60_000 },
+      { submissionId: S, timeoutMillis: 60_000, waitId: expect.any(String) },
       SETTLEMENT,
       SETTLEMENT,
     ],
@@ -376,6 +376,35 @@ describe("[API-04, OBS-07] a caller who gives up", () => {
       calls.map(([, listener]) => listener);
     expect(add.mock.calls.length).toBeGreaterThan(3);
     expect(new Set(listeners(remove.mock.calls))).toEqual(new Set(listeners(add.mock.calls)));
+  });
+});
+
+describe("[UX-06] a call that is never answered", () => {
+  const late = { code: "DeadlineExceeded", retryable: true, fields: { outcome: "unknown" } };
+
+  it.each([
+    ["that waits for nothing", 45_000, (thread: ThreadHandle): Promise<unknown> => thread.get()],
+    [
+      "that waits",
+      45_000 + 60_000,
+      (thread: ThreadHandle): Promise<unknown> => thread.settlement(S),
+    ],
+  ] as const)("%s is given up after its time", async (_what, millis, call) => {
+    const { thread } = threadOver(() => never(), { maxRetries: 0 });
+    const began = Date.now();
+    const outcome = outcomeOf(call(thread)).then((ended) => ({ ended, at: Date.now() - began }));
+    await vi.runAllTimersAsync();
+    expect(await outcome).toMatchObject({ ended: { error: late }, at: millis });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("is repeated with the same request", async () => {
+    const answers = [never(), Promise.resolve(ok(RECEIPT))];
+    const { thread, calls } = threadOver(() => answers.shift() ?? never());
+    const outcome = await finished(thread.submit("helper", { n: 1 }));
+    expect(outcome).toEqual({ value: RECEIPT });
+    expect(calls).toHaveLength(2);
+    expect(calls[1]).toEqual(calls[0]);
   });
 });
 

@@ -493,21 +493,21 @@ describe("a client that leaves", () => {
 
   it("[OBS-07] is gone although the cancellation fails, or is never answered", async () => {
     class Deaf extends ScriptedObject {
-      readonly #answer: Promise<void>;
+      readonly #answer: () => Promise<void>;
 
-      constructor(answer: Promise<void>) {
+      constructor(answer: () => Promise<void>) {
         super([look(first)], ["late"]);
         this.#answer = answer;
       }
 
       override async cancelWait(waitId: string): Promise<void> {
         await super.cancelWait(waitId);
-        await this.#answer;
+        await this.#answer();
       }
     }
     for (const answer of [
-      Promise.reject(new Error("Network connection lost.")),
-      Promise.withResolvers<void>().promise,
+      () => Promise.reject(new Error("Network connection lost.")),
+      () => Promise.withResolvers<void>().promise,
     ]) {
       const object = new Deaf(answer);
       const client = await connect(object);
