@@ -8,7 +8,7 @@ import {
   parseBlock,
   type FollowedEvent,
 } from "../../../shared/client/read-events.ts";
-import type { RetryPolicy } from "../../../shared/client/retry.ts";
+import { delay, type RetryPolicy } from "../../../shared/client/retry.ts";
 import type { Transport } from "../../../shared/client/transport.ts";
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
 import { renderEvent, renderRecord, type ThreadEvent } from "../../../shared/wire/events.ts";
@@ -239,7 +239,7 @@ describe("[UX-06] a connection on which nothing comes", () => {
     const beats = Array.from({ length: 10 }, () => ": keep-alive\n\n");
     const stream = new ReadableStream<Uint8Array>({
       async pull(controller) {
-        await new Promise((resolve) => setTimeout(resolve, 15_000));
+        await delay(15_000, undefined);
         const text = beats.shift();
         controller.enqueue(new TextEncoder().encode(text ?? renderEvent(SETTLED)));
       },
