@@ -117,6 +117,24 @@ describe("the tarball", () => {
     await consumer.tool("sh", "-c", "sed -i s/TABEL_NAME/TABLE_NAME/ src/index.ts");
   });
 
+  it("[GW-01] routes to AI Gateway in plain Node", async () => {
+    const script = `
+      import { gatewayProvider, gatewayRest } from "holdfast/gateway";
+      const common = { accountId: "a", gatewayId: "g", apiToken: "t" };
+      const made = [gatewayProvider({ ...common, provider: "openai" }), gatewayRest({ ...common, protocol: "messages" })];
+      const refused = await made[0].fetch("https://elsewhere.example").catch(({ name }) => name);
+      console.log(JSON.stringify([...made.map(({ baseURL, headers }) => ({ baseURL, headers })), refused]));`;
+    const printed = await consumer.tool("node", "--input-type=module", "--eval", script);
+    expect(JSON.parse(printed)).toEqual([
+      { baseURL: "https://gateway.ai.cloudflare.com/v1/a/g/openai", headers: {} },
+      {
+        baseURL: "https://api.cloudflare.com/client/v4/accounts/a/ai/v1",
+        headers: { "cf-aig-gateway-id": "g" },
+      },
+      "GatewayRefusal",
+    ]);
+  });
+
   it("[UX-08] mints keys by the template's own script", async () => {
     const minted = await consumer.tool("npm", "run", "--silent", "keys", "--", "create");
     expect(minted).toMatch(/hf_[\w-]{43}[\s\S]*"sha256":"[0-9a-f]{64}"/);

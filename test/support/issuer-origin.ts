@@ -1,2 +1,2 @@
-// The one host outside that answers the Worker under test.
+// Where the issuer of tokens answers the Worker under test.
 export const ISSUER_ORIGIN = "https://issuer.test";

@@ -1,8 +1,11 @@
-// What the Worker under test finds when it calls out: one issuer of tokens, whose key set the tests put there, and nothing else. Runs in Node.
+// What the Worker under test finds when it calls out: an issuer of tokens, whose key set the tests put there, AI Gateway, which answers in the
+// same way, and nothing else. Runs in Node.
 import { Response, type Request } from "miniflare";
 import { ISSUER_ORIGIN } from "./issuer-origin.ts";
 
-/** What each path of the issuer answers, by the tests' own PUT; a path that nobody put is 404, one with an empty body fails with 500, and
+const ORIGINS = [ISSUER_ORIGIN, "https://gateway.ai.cloudflare.com"];
+
+/** What each path answers, by the tests' own PUT; a path that nobody put is 404, one with an empty body fails with 500, and
  * one with an address sends there. */
 const answers = new Map<string, string>();
 /** How often each path was read. */
@@ -10,7 +13,7 @@ const reads = new Map<string, number>();
 
 export async function answerOutside(request: Request): Promise<Response> {
   const { origin, pathname } = new URL(request.url);
-  if (origin !== ISSUER_ORIGIN) return new Response("blocked", { status: 599 });
+  if (!ORIGINS.includes(origin)) return new Response("blocked", { status: 599 });
   if (request.method === "PUT") {
     answers.set(pathname, await request.text());
     return new Response(null, { status: 204 });
