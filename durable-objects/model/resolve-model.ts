@@ -3,8 +3,9 @@ import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { Agent, ModelChoice } from "../../shared/define/agent.ts";
 import { readVariable, type Environment } from "../../shared/define/environment.ts";
 import type { ModelIdentity } from "../../shared/wire/agent.ts";
-import { ModelNotConfigured } from "./classify-failure.ts";
+import type { ModelNotConfigured } from "./classify-failure.ts";
 import { localModel, type LocalScript } from "./local-model.ts";
+import { planRoute, type ModelRoute } from "./plan-route.ts";
 
 /** A model of the deployment's own under an id: a script for `local/…`, or a function that makes the model when it is first called. */
 export type RegisteredModel =
@@ -41,9 +42,24 @@ export function resolveModel(
   if (registered !== undefined && typeof registered !== "function") return registered.create(env);
   const { provider, name } = identifyModel(choice);
   if (provider === "local" && name !== "") return localModel(name, registered ?? null);
-  throw new ModelNotConfigured(
-    `This deployment cannot make the model ${JSON.stringify(choice)}. Use a local/… id, register the id under \`models\` of holdfast({ … }), or set HOLDFAST_MODEL.`,
-  );
+  return providerModel(planRoute({ provider, name }, env), { provider, name });
+}
+
+/** A model whose client is loaded by its first call. */
+function providerModel(route: ModelRoute, { provider, name }: ModelIdentity): LanguageModelV4 {
+  let loading: Promise<LanguageModelV4> | null = null;
+  const load = (): Promise<LanguageModelV4> =>
+    (loading ??= import("./provider-clients.ts").then(({ makeModel }) => makeModel(route)));
+  return {
+    specificationVersion: "v4",
+    provider,
+    modelId: name,
+    get supportedUrls() {
+      return load().then((model) => model.supportedUrls);
+    },
+    doGenerate: async (options) => (await load()).doGenerate(options),
+    doStream: async (options) => (await load()).doStream(options),
+  };
 }
 
 /** A model that nothing could be made of: each call of it fails with the reason. */

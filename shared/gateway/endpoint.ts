@@ -1,5 +1,6 @@
 // The two families of AI Gateway endpoints, as settings for any AI SDK provider factory. Runs in Workers and in Node.
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import { CREDENTIAL_RULE, isCredential, isSegment, SEGMENT_RULE } from "./check-settings.ts";
 import { confinedFetch } from "./confined-fetch.ts";
 
 /**
@@ -122,16 +123,15 @@ function keyAs(header: string | undefined, key: string): Record<string, string> 
   return header === undefined ? { authorization: `Bearer ${key}` } : { [header]: key };
 }
 
-/** Nothing that could change the rest of the URL. */
 function segment(helper: string, field: string, value: unknown): string {
-  if (typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(value)) return value;
-  throw invalid(helper, field, "is 1 to 128 letters, digits, - and _");
+  if (isSegment(value)) return value;
+  throw invalid(helper, field, SEGMENT_RULE);
 }
 
-/** What fits into a header; the message never repeats it. */
+/** The message never repeats it. */
 function credential(helper: string, field: string, value: unknown): string {
-  if (typeof value === "string" && /^[\x21-\x7e]{1,8192}$/.test(value)) return value;
-  throw invalid(helper, field, "is 1 to 8192 visible ASCII characters without spaces");
+  if (isCredential(value)) return value;
+  throw invalid(helper, field, CREDENTIAL_RULE);
 }
 
 function invalid(helper: string, field: string, rule: string): HoldfastError {

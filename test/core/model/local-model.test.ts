@@ -139,7 +139,7 @@ describe("[GW-03] finding a model", () => {
     expect(resolveModel(made, {}, environment())).toBe(made);
   });
 
-  it.each(["openai/gpt", "local", "local/", "", "toString", "__proto__"])(
+  it.each(["elsewhere/gpt", "local", "local/", "openai", "", "toString", "__proto__"])(
     "refuses %j with advice",
     (id) => {
       expect(() => resolveModel(id, {}, environment())).toThrow(ModelNotConfigured);
