@@ -1,5 +1,5 @@
 // The agents of this deployment, with what is computed once per agent: digests, tool schemas, tool look-up.
-import type { LanguageModelV4, LanguageModelV4FunctionTool } from "@ai-sdk/provider";
+import type { JSONSchema7, LanguageModelV4, LanguageModelV4FunctionTool } from "@ai-sdk/provider";
 import type { JsonValue } from "../../shared/canonical-json.ts";
 import type { Agent, ModelChoice } from "../../shared/define/agent.ts";
 import type { Environment } from "../../shared/define/environment.ts";
@@ -8,6 +8,7 @@ import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 import type { DefinitionDigests, ModelIdentity } from "../../shared/wire/agent.ts";
 import { ModelNotConfigured } from "../model/classify-failure.ts";
 import { errorName, logEvent } from "../platform/log.ts";
+import { closeSchema } from "../model/close-schema.ts";
 import {
   chooseModel,
   failingModel,
@@ -25,6 +26,8 @@ export interface Binding {
   readonly tools: ReadonlyMap<string, Tool>;
   /** Tool schemas as every call sends them, converted once. */
   readonly functionTools: LanguageModelV4FunctionTool[];
+  /** The output schema as every call sends it, or null. */
+  readonly outputSchema: JSONSchema7 | null;
   /** Throws `ModelNotConfigured`; asked at the first model call, so that the settlement can say it. */
   readonly model: () => LanguageModelV4;
 }
@@ -72,8 +75,9 @@ function bind(agent: Agent, models: ModelRegistry, env: Environment): Binding {
       type: "function",
       name: tool.name,
       description: tool.description,
-      inputSchema: tool.inputJsonSchema,
+      inputSchema: closeSchema(tool.inputJsonSchema),
     })),
+    outputSchema: agent.outputJsonSchema === null ? null : closeSchema(agent.outputJsonSchema),
     model: () => (model ??= resolveModel(choice, models, env)),
   };
 }

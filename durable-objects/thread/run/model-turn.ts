@@ -103,7 +103,7 @@ function callOptions(
 ): Omit<LanguageModelV4CallOptions, "abortSignal"> {
   const { binding, state } = live;
   const instructions = state.start?.payload.instructions ?? "";
-  const schema = binding.agent.outputJsonSchema;
+  const schema = binding.outputSchema;
   return {
     prompt: [
       ...(instructions === "" ? [] : [{ role: "system" as const, content: instructions }]),
