@@ -51,6 +51,8 @@ export const YIELD_AFTER_MILLIS = 10 * 60_000;
 export const ALARM_BACKOFF = { baseMillis: 100, capMillis: 5_000 } as const;
 /** RUN-15: the first retry of a model call comes after half a second to a second. */
 export const MODEL_RETRY_BACKOFF = { baseMillis: 1_000, capMillis: 30_000 } as const;
+/** RUN-15: what a provider's Retry-After is taken for at most; a run ends by its own deadline long before. */
+export const MAX_RETRY_AFTER_MILLIS = 24 * 60 * 60 * 1_000;
 /** REC-10: consecutive attempts without a new record before a run is parked. */
 export const MAX_FRUITLESS_ATTEMPTS = 5;
 /** THR-13: how often an object whose schema this code refuses looks again. */

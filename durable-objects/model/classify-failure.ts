@@ -1,5 +1,6 @@
 // What a failed model call means: whether calling again may help, and what may be said about it. Pure. Never repeats a provider's body.
 import { APICallError } from "@ai-sdk/provider";
+import { readRetryAfter } from "./retry-after.ts";
 
 export interface ModelFault {
   readonly reason:
@@ -15,6 +16,8 @@ export interface ModelFault {
   /** True where the identical call may succeed: HTTP 408, 429 and 5xx, a lost connection, a stream that stalled or broke off. */
   readonly isTransient: boolean;
   readonly httpStatus: number | null;
+  /** How long the provider asked to be left alone, where it did. */
+  readonly retryAfterMillis?: number;
   /** Set only for what the deployment's owner has to fix; it names what to set. */
   readonly advice?: string;
 }
@@ -37,7 +40,12 @@ export function classifyModelError(error: unknown): ModelFault {
     const status = error.statusCode ?? null;
     return status === null
       ? { reason: "connection", isTransient: true, httpStatus: null }
-      : { reason: "http", isTransient: isTransientStatus(status), httpStatus: status };
+      : {
+          reason: "http",
+          isTransient: isTransientStatus(status),
+          httpStatus: status,
+          retryAfterMillis: readRetryAfter(error.responseHeaders),
+        };
   }
   if (isConnectionLoss(error)) {
     return { reason: "connection", isTransient: true, httpStatus: null };

@@ -36,6 +36,8 @@ export const PlannedTurnSchema = z.object({
     .object({
       how: z.enum(["http", "error-part", "throw", "break-off", "stall", "stall-open"]),
       status: z.int().optional(),
+      /** Of the refusal, such as `retry-after`. */
+      headers: z.record(z.string(), z.string()).optional(),
       times: z.int().optional(),
     })
     .optional(),
@@ -140,6 +142,7 @@ function failingStream(
     requestBodyValues: {},
     statusCode: fail.status ?? 500,
     responseBody: "provider secret body",
+    ...(fail.headers === undefined ? {} : { responseHeaders: fail.headers }),
   });
   switch (fail.how) {
     case "http":

@@ -328,6 +328,29 @@ describe("a model that fails", () => {
     },
   );
 
+  it("[RUN-15] is left alone for as long as it asks, and no longer than the run has", async () => {
+    for (const [seconds, waitedMillis] of [
+      [120, 120_000],
+      [36_000, 7_200_000],
+    ]) {
+      const thread = new ThreadDriver("retry");
+      const headers = { "retry-after": String(seconds) };
+      const { receipt } = await thread.submit([
+        { text: "ok", fail: { how: "http", status: 429, times: 1, headers } },
+      ]);
+      const { wait } = await thread.waitingFor(receipt.submissionId, "retry-backoff");
+      const waits = Date.parse(wait?.deadline ?? "") - Date.parse(wait?.since ?? "");
+      expect(waits).toBe(waitedMillis);
+      await thread.runAlarms(1);
+      expect(await thread.settlement(receipt.submissionId)).toMatchObject(
+        seconds === 120
+          ? { output: "ok" }
+          : { outcome: "failed", failure: { tag: "PolicyLimitError" }, limit: "duration" },
+      );
+      await expectSound(thread);
+    }
+  });
+
   it("[RUN-15] ends ModelFailed after modelRetries, and keeps the count across crashes", async () => {
     const thread = new ThreadDriver("retry");
     const { receipt } = await thread.submit([{ fail: { how: "http", status: 503 } }]);
