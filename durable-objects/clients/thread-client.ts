@@ -2,7 +2,7 @@
 import { canonicalJson } from "../../shared/canonical-json.ts";
 import type { Caller } from "../../shared/wire/access.ts";
 import type { AnswerOf } from "../../shared/wire/answers.ts";
-import type { RequestOf, ThreadOperation } from "../../shared/wire/requests.ts";
+import { waitMillisOf, type RequestOf, type ThreadOperation } from "../../shared/wire/requests.ts";
 import { callRpc } from "../platform/call-rpc.ts";
 import type { ThreadRpc } from "../../shared/wire/thread-rpc.ts";
 
@@ -26,11 +26,10 @@ export class ThreadClient {
     request: RequestOf<Operation>,
   ): Promise<AnswerOf<Operation>> {
     const name = canonicalJson([this.#caller.tenant, request.threadId]);
-    const waitMillis = "timeoutMillis" in request ? (request.timeoutMillis ?? 0) : 0;
     return callRpc(
       () => this.#namespace.getByName(name),
       (stub) => stub[operation]({ ...request, caller: this.#caller }),
-      waitMillis,
+      waitMillisOf(request),
     );
   }
 }

@@ -40,9 +40,10 @@ export function resolveModel(
   if (typeof choice !== "string") return choice;
   const registered = Object.hasOwn(registry, choice) ? registry[choice] : undefined;
   if (registered !== undefined && typeof registered !== "function") return registered.create(env);
-  const { provider, name } = identifyModel(choice);
+  const identity = identifyModel(choice);
+  const { provider, name } = identity;
   if (provider === "local" && name !== "") return localModel(name, registered ?? null);
-  return providerModel(planRoute({ provider, name }, env), { provider, name });
+  return providerModel(planRoute(identity, env), identity);
 }
 
 /** A model whose client is loaded by its first call. */

@@ -2,6 +2,7 @@
 // only reads.
 import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 import { RPC_DEADLINE_MILLIS } from "../../shared/limits.ts";
+import { raceTimer } from "../../shared/race-timer.ts";
 import { unwrap, type RpcResult } from "../../shared/wire/rpc.ts";
 
 const MAX_TRIES = 3;
@@ -19,7 +20,9 @@ export async function callRpc<Stub, Value>(
 ): Promise<Value> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return unwrap(await withDeadline(method(makeStub()), waitMillis + RPC_DEADLINE_MILLIS));
+      return unwrap(
+        await raceTimer(method(makeStub()), waitMillis + RPC_DEADLINE_MILLIS, noAnswer),
+      );
     } catch (error) {
       if (error instanceof HoldfastError) throw error;
       if (attempt < MAX_TRIES && flag(error, "retryable") && !flag(error, "overloaded")) continue;
@@ -32,24 +35,12 @@ export async function callRpc<Stub, Value>(
   }
 }
 
-async function withDeadline<T>(answer: Promise<T>, millis: number): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () =>
-      reject(
-        new HoldfastError(
-          "DeadlineExceeded",
-          "The thread's object did not answer in time. Repeat the identical request: it has its key.",
-          { fields: { outcome: "unknown" } },
-        ),
-      ),
-    millis,
+function noAnswer(): never {
+  throw new HoldfastError(
+    "DeadlineExceeded",
+    "The thread's object did not answer in time. Repeat the identical request: it has its key.",
+    { fields: { outcome: "unknown" } },
   );
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function flag(error: unknown, name: "retryable" | "overloaded"): boolean {

@@ -1,11 +1,7 @@
 // A caller that gives up waits for nobody: it is answered with its own reason, whatever the other side still does.
 
 /** Rejects with the signal's reason as soon as it aborts, and asks nothing when it has already. */
-export async function abandonable<T>(
-  signal: AbortSignal | undefined,
-  ask: () => Promise<T>,
-): Promise<T> {
-  if (signal === undefined) return ask();
+export async function abandonable<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = (): void => reject(signal.reason);

@@ -11,7 +11,7 @@ import type { Explanation } from "../wire/explain.ts";
 import type { Decision, DecideResult, Operation } from "../wire/operations.ts";
 import type { RecordPage } from "../wire/progress.ts";
 import type { ThreadRecord } from "../wire/records.ts";
-import type { RequestOf } from "../wire/requests.ts";
+import { waitMillisOf, type RequestOf } from "../wire/requests.ts";
 import type { Settlement } from "../wire/settlement.ts";
 import type {
   AbortResult,
@@ -231,9 +231,8 @@ export class ThreadHandle {
     request: RequestOf<Operation>,
     signal: AbortSignal | undefined,
   ): Promise<AnswerOf<Operation>> {
-    const waitMillis = "timeoutMillis" in request ? (request.timeoutMillis ?? 0) : 0;
     return withRetries(this.#retry, signal, () =>
-      withinDeadline(waitMillis + CALL_DEADLINE_MILLIS, signal, (bounded) =>
+      withinDeadline(waitMillisOf(request) + CALL_DEADLINE_MILLIS, signal, (bounded) =>
         this.#transport.call(operation, request, bounded),
       ),
     );

@@ -20,7 +20,7 @@ export interface HttpOptions {
 /** Throws `InvalidDefinition` where `baseUrl` is no URL. */
 export function httpTransport(options: HttpOptions): Transport {
   const base = baseOf(options.baseUrl);
-  const send = async (request: HttpRequest, signal: AbortSignal | undefined): Promise<Response> => {
+  const send = async (request: HttpRequest, signal: AbortSignal): Promise<Response> => {
     const token = typeof options.token === "function" ? await options.token() : options.token;
     const { method, path, headers, body } = request;
     const sent = new Request(base + path, {
@@ -31,7 +31,7 @@ export function httpTransport(options: HttpOptions): Transport {
         ...(body === undefined ? {} : { "content-type": "application/json" }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     });
     const response = await reach(() => (options.fetch ?? fetch)(sent));
     if (response.ok) return response;

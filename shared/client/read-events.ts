@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { BlockReader } from "../event-blocks.ts";
 import { CALL_DEADLINE_MILLIS, STREAM_SILENCE_MILLIS } from "../limits.ts";
+import { raceTimer } from "../race-timer.ts";
 import type { RequestOf } from "../wire/requests.ts";
 import type { ThreadEvent } from "../wire/events.ts";
 import { delay, planRetry, type RetryPolicy } from "./retry.ts";
@@ -90,19 +91,12 @@ async function* readConnection(
 }
 
 async function nextBlock(blocks: BlockReader): Promise<string | null> {
-  const { promise: silence, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => reject(new ConnectionLost("nothing came for three heartbeats")),
-    STREAM_SILENCE_MILLIS,
-  );
   try {
-    return await Promise.race([blocks.next(), silence]);
+    return await raceTimer(blocks.next(), STREAM_SILENCE_MILLIS, () => {
+      throw new Error("nothing came for three heartbeats");
+    });
   } catch (cause) {
-    throw cause instanceof ConnectionLost
-      ? cause
-      : new ConnectionLost("the stream broke off", { cause });
-  } finally {
-    clearTimeout(timer);
+    throw new ConnectionLost("the stream broke off", { cause });
   }
 }
 

@@ -1,7 +1,7 @@
 // Calls over a service binding. A caller that goes away ends the wait that it asked for on the other side (API-04).
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { AnswerOf } from "../wire/answers.ts";
-import type { RequestOf } from "../wire/requests.ts";
+import { waitMillisOf, type RequestOf } from "../wire/requests.ts";
 import { unwrap, type RpcResult } from "../wire/rpc.ts";
 import type { ServiceRpc } from "../wire/entrypoint.ts";
 import { abandonable } from "./abandonable.ts";
@@ -22,8 +22,7 @@ export function rpcTransport({ binding }: RpcOptions): Transport {
   }
   return {
     call(operation, request, signal) {
-      const waits = "timeoutMillis" in request && (request.timeoutMillis ?? 0) > 0;
-      if (signal !== undefined && waits) return cancellable(binding, operation, request, signal);
+      if (waitMillisOf(request) > 0) return cancellable(binding, operation, request, signal);
       return abandonable(signal, () => settle(() => send(binding, operation, request)));
     },
     agents(signal) {

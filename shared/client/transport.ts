@@ -14,7 +14,7 @@ export interface Transport {
   call<Operation extends ClientOperation>(
     operation: Operation,
     request: RequestOf<Operation>,
-    signal?: AbortSignal,
+    signal: AbortSignal,
   ): Promise<AnswerOf<Operation>>;
-  agents(signal?: AbortSignal): Promise<AgentList>;
+  agents(signal: AbortSignal): Promise<AgentList>;
 }

@@ -51,3 +51,8 @@ export type ThreadOperation = keyof typeof RequestSchemas;
 export type RequestOf<Operation extends ThreadOperation> = z.input<
   (typeof RequestSchemas)[Operation]
 >;
+
+/** How long a request may wait before it is answered, in milliseconds; 0 for one that does not wait. */
+export function waitMillisOf(request: RequestOf<ThreadOperation>): number {
+  return "timeoutMillis" in request ? (request.timeoutMillis ?? 0) : 0;
+}

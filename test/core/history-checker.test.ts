@@ -387,6 +387,14 @@ const RAN_TWICE: Evidence = {
   sha256: digestText,
 };
 
+const NOTHING_SEEN: Evidence = {
+  receipts: [],
+  executions: new Map(),
+  acknowledgedTail: 0,
+  isQuiet: true,
+  sha256: digestText,
+};
+
 describe("a history that kept every promise", () => {
   const histories: [string, History][] = [
     ["work that completed and work that was aborted", SOUND],
@@ -396,13 +404,7 @@ describe("a history that kept every promise", () => {
         ...SOUND,
         commits: [],
         submissions: [],
-        evidence: {
-          receipts: [],
-          executions: new Map(),
-          acknowledgedTail: 0,
-          isQuiet: true,
-          sha256: digestText,
-        },
+        evidence: NOTHING_SEEN,
       },
     ],
     [
@@ -443,13 +445,7 @@ describe("a history that kept every promise", () => {
           { run: 1, epoch: 1, drafts: [settled(1, "failed", ONE_TURN)] },
         ],
         submissions: [row(1, "failed")],
-        evidence: {
-          receipts: [],
-          executions: new Map(),
-          acknowledgedTail: 0,
-          isQuiet: true,
-          sha256: digestText,
-        },
+        evidence: NOTHING_SEEN,
       },
     ],
     [

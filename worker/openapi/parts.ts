@@ -65,6 +65,13 @@ const COMMON: readonly ErrorCode[] = [
   "DeadlineExceeded",
 ];
 
+/** Refusals of any route that takes a JSON body. */
+export const BODY_PROBLEMS = [
+  "MalformedRequest",
+  "BodyTooLarge",
+  "UnsupportedMediaType",
+] as const satisfies readonly ErrorCode[];
+
 /** The problems of a route, by status: the common ones and its own. Statuses that depend on the limit are named with it. */
 export function problems(
   codes: readonly ErrorCode[],

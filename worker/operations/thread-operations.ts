@@ -9,7 +9,7 @@ import {
   type Permission,
 } from "../../shared/wire/access.ts";
 import type { AnswerOf } from "../../shared/wire/answers.ts";
-import type { RequestOf, ThreadOperation } from "../../shared/wire/requests.ts";
+import { waitMillisOf, type RequestOf, type ThreadOperation } from "../../shared/wire/requests.ts";
 import { relayEvents } from "../events/relay-events.ts";
 import type { WorkerEnv } from "../env.ts";
 
@@ -72,9 +72,7 @@ function permissionsOf(
       asked.push(permissionOfDecision(decision));
   }
   // Waiting for the outcome reads the thread.
-  if (operation === "submit" && "timeoutMillis" in request && (request.timeoutMillis ?? 0) > 0) {
-    asked.push("threads:read");
-  }
+  if (operation === "submit" && waitMillisOf(request) > 0) asked.push("threads:read");
   return asked;
 }
 

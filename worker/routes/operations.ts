@@ -5,7 +5,7 @@ import {
   DecideResultSchema,
   OperationListSchema,
 } from "../../shared/wire/operations.ts";
-import { jsonAnswer, jsonBody, problems, ThreadParams } from "../openapi/parts.ts";
+import { BODY_PROBLEMS, jsonAnswer, jsonBody, problems, ThreadParams } from "../openapi/parts.ts";
 import { readBody } from "../middleware/read-body.ts";
 import { newRoutes } from "./new-routes.ts";
 
@@ -46,15 +46,13 @@ operations.openapi(
     responses: {
       200: jsonAnswer(DecideResultSchema, "One result per decision, in their order."),
       ...problems([
-        "MalformedRequest",
+        ...BODY_PROBLEMS,
         "InvalidIdentifier",
         "ThreadNotFound",
         "OperationNotFound",
         "DecisionConflict",
         "InvalidState",
         "InvalidInput",
-        "BodyTooLarge",
-        "UnsupportedMediaType",
       ]),
     },
   }),

@@ -17,6 +17,7 @@ import {
 import {
   digits,
   jsonAnswer,
+  BODY_PROBLEMS,
   jsonBody,
   optionalJsonBody,
   PreferSchema,
@@ -50,14 +51,12 @@ submissions.openapi(
       200: jsonAnswer(SubmitResultSchema, "Accepted before, under the same key."),
       ...problems(
         [
-          "MalformedRequest",
+          ...BODY_PROBLEMS,
           "IdempotencyKeyMissing",
           "InvalidIdentifier",
           "AgentNotFound",
           "ThreadNotFound",
           "DefinitionMismatch",
-          "BodyTooLarge",
-          "UnsupportedMediaType",
           "InvalidInput",
           "IdempotencyConflict",
           "AdmissionLimitExceeded",
@@ -194,15 +193,7 @@ submissions.openapi(
     request: { params: SubmissionParams, body: optionalJsonBody(AbortRequestSchema) },
     responses: {
       200: jsonAnswer(AbortResultSchema, "What it did."),
-      ...ofSubmission,
-      ...problems([
-        "MalformedRequest",
-        "InvalidIdentifier",
-        "BodyTooLarge",
-        "UnsupportedMediaType",
-        "ThreadNotFound",
-        "SubmissionNotFound",
-      ]),
+      ...problems([...BODY_PROBLEMS, "InvalidIdentifier", "ThreadNotFound", "SubmissionNotFound"]),
     },
   }),
   async (context) => {

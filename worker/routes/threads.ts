@@ -4,7 +4,7 @@ import { ExplanationSchema } from "../../shared/wire/explain.ts";
 import { RepairRequestSchema, RepairResultSchema } from "../../shared/wire/submission.ts";
 import { ThreadViewSchema } from "../../shared/wire/thread.ts";
 import { ThreadUsageSchema } from "../../shared/wire/usage.ts";
-import { jsonAnswer, jsonBody, problems, ThreadParams } from "../openapi/parts.ts";
+import { BODY_PROBLEMS, jsonAnswer, jsonBody, problems, ThreadParams } from "../openapi/parts.ts";
 import { readBody } from "../middleware/read-body.ts";
 import { newRoutes } from "./new-routes.ts";
 
@@ -77,14 +77,7 @@ threads.openapi(
     request: { params: ThreadParams, body: jsonBody(RepairRequestSchema) },
     responses: {
       200: jsonAnswer(RepairResultSchema, "What it did."),
-      ...problems([
-        "MalformedRequest",
-        "InvalidIdentifier",
-        "BodyTooLarge",
-        "UnsupportedMediaType",
-        "ThreadNotFound",
-        "SubmissionNotFound",
-      ]),
+      ...problems([...BODY_PROBLEMS, "InvalidIdentifier", "ThreadNotFound", "SubmissionNotFound"]),
     },
   }),
   async (context) => {

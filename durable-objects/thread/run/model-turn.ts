@@ -173,9 +173,12 @@ function commitFailure(
   const { submissionId, runId, modelFailures } = live.state;
   const failure = modelFailures + 1;
   const mayRetry = fault.isTransient && failure <= live.binding.agent.policy.modelRetries;
-  const backoff = planBackoff(MODEL_RETRY_BACKOFF, failure, core.ids.random());
   const retryAt = mayRetry
-    ? core.clock.now() + Math.max(backoff, fault.retryAfterMillis ?? 0)
+    ? core.clock.now() +
+      Math.max(
+        planBackoff(MODEL_RETRY_BACKOFF, failure, core.ids.random()),
+        fault.retryAfterMillis ?? 0,
+      )
     : null;
   const draft: RecordDraft = {
     type: "ModelCallFailed",

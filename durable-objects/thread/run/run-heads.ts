@@ -1,5 +1,6 @@
 // The native lane's wave: heads one after the other, until none is ready or the event's time is up.
 import { BINDING_RECHECK_MILLIS } from "../../../shared/limits.ts";
+import { raceTimer } from "../../../shared/race-timer.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
 import { logEvent } from "../../platform/log.ts";
 import type { EventBudget, WaveEntry } from "../../scheduler/alarm-pass.ts";
@@ -60,18 +61,12 @@ async function raceCeiling(
   attempt: Promise<AttemptEnd>,
   ceilingAt: EpochMillis,
 ): Promise<AttemptEnd> {
-  const { promise: ceiling, resolve } = Promise.withResolvers<AttemptEnd>();
-  const timer = setTimeout(
-    () => {
-      live.stop("ceiling");
-      resolve("abandoned");
-    },
-    Math.max(0, ceilingAt - core.clock.now()),
-  );
   try {
-    return await Promise.race([attempt, ceiling]);
+    return await raceTimer(attempt, ceilingAt - core.clock.now(), () => {
+      live.stop("ceiling");
+      return "abandoned";
+    });
   } finally {
-    clearTimeout(timer);
     // An abandoned attempt ends unheard, also when it ends in an error.
     void attempt.catch(() => undefined);
   }
