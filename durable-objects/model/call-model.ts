@@ -7,6 +7,7 @@ import type {
 } from "@ai-sdk/provider";
 import { utf8Length } from "../../shared/bytes.ts";
 import { MAX_CALLS_PER_TURN, MAX_CONTENT_BYTES } from "../../shared/limits.ts";
+import { isOwnCall } from "../../shared/wire/messages.ts";
 import { TokenUsageSchema, NO_TOKENS, type TokenUsage } from "../../shared/wire/usage.ts";
 import { raceSignal, type Raced } from "../platform/deadline.ts";
 import { classifyModelError, type ModelFault } from "./classify-failure.ts";
@@ -141,7 +142,7 @@ function endOf(reduction: StreamReduction): ModelCallOutcome {
 
 /** A response must fit a row, and its counts must be counts (CTX-16). */
 function checkResponse(response: ModelResponse, reduction: StreamReduction): ModelCallOutcome {
-  const calls = response.content.filter((part) => part.type === "tool-call").length;
+  const calls = response.content.filter(isOwnCall).length;
   const bytes = utf8Length(JSON.stringify(response.content));
   if (calls > MAX_CALLS_PER_TURN || bytes > MAX_CONTENT_BYTES) {
     return failed({ reason: "too-large", isTransient: false, httpStatus: null }, reduction);

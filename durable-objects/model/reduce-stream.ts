@@ -1,8 +1,21 @@
 // Folds the parts of one model stream into the response that becomes canonical. The caller reads the stream and owns its deadline.
 import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider";
-import { isJsonValue, type JsonValue } from "../../shared/canonical-json.ts";
-import type { AssistantPart, FinishReason, ToolCallPart } from "../../shared/wire/messages.ts";
+import type { JsonValue } from "../../shared/canonical-json.ts";
+import type {
+  AssistantPart,
+  FinishReason,
+  Source,
+  ToolCallPart,
+} from "../../shared/wire/messages.ts";
 import { NO_TOKENS, type TokenUsage } from "../../shared/wire/usage.ts";
+import {
+  isJsonObject,
+  readFile,
+  readProviderOptions,
+  readProviderResult,
+  readSource,
+  type ProviderOptions,
+} from "./provider-parts.ts";
 
 export interface CallFaultAt {
   /** The call's index among the calls of its response. */
@@ -15,14 +28,13 @@ export interface ModelResponse {
   readonly finishReason: FinishReason;
   readonly usage: TokenUsage;
   readonly callFaults: CallFaultAt[];
+  readonly sources: readonly Source[];
 }
-
-type ProviderOptions = AssistantPart["providerOptions"];
 
 interface TextBlock {
   readonly kind: "text" | "reasoning";
   text: string;
-  providerOptions: ProviderOptions;
+  providerOptions: ProviderOptions | undefined;
 }
 
 interface CallBlock {
@@ -31,15 +43,22 @@ interface CallBlock {
   readonly isMalformed: boolean;
 }
 
+/** A part that is kept as it came. */
+interface WholeBlock {
+  readonly kind: "whole";
+  readonly part: AssistantPart;
+}
+
 /** What a stream has brought so far; blocks keep the order in which they began. */
 export interface StreamReduction {
-  readonly blocks: (TextBlock | CallBlock)[];
+  readonly blocks: (TextBlock | CallBlock | WholeBlock)[];
   readonly open: Map<string, TextBlock>;
+  readonly sources: Source[];
   finish: { readonly reason: FinishReason; readonly usage: TokenUsage } | null;
 }
 
 export function beginReduction(): StreamReduction {
-  return { blocks: [], open: new Map(), finish: null };
+  return { blocks: [], open: new Map(), sources: [], finish: null };
 }
 
 /** Takes one part in. Parts that hold nothing canonical (metadata, pings, argument deltas that a whole call repeats) change nothing. */
@@ -58,23 +77,39 @@ export function reducePart(reduction: StreamReduction, part: LanguageModelV4Stre
     case "reasoning-end":
       return endBlock(reduction, "reasoning", part);
     case "tool-call": {
-      // A provider that runs its own tools sends their calls too; those are not ours to run.
-      if (part.providerExecuted === true) return;
       const args = parseArguments(part.input);
-      reduction.blocks.push({
-        kind: "call",
-        isMalformed: args === null,
-        part: {
-          type: "tool-call",
-          toolCallId: part.toolCallId,
-          toolName: part.toolName,
-          // Providers refuse arguments that are not an object in later prompts.
-          input: args ?? { malformedArguments: part.input },
-          ...withOptions(part.providerMetadata),
-        },
-      });
+      const call: ToolCallPart = {
+        type: "tool-call",
+        toolCallId: part.toolCallId,
+        toolName: part.toolName,
+        // Providers refuse arguments that are not an object in later prompts.
+        input: args ?? { malformedArguments: part.input },
+        ...readProviderOptions(part.providerMetadata),
+      };
+      reduction.blocks.push(
+        // A provider that runs its own tools sends their calls too; those are not ours to run.
+        part.providerExecuted === true
+          ? { kind: "whole", part: { ...call, providerExecuted: true } }
+          : { kind: "call", part: call, isMalformed: args === null },
+      );
       return;
     }
+    case "tool-result":
+      // A preliminary result is replaced by the one that follows.
+      if (part.preliminary !== true) keepWhole(reduction, readProviderResult(part));
+      return;
+    case "file":
+    case "reasoning-file":
+      return keepWhole(reduction, readFile(part));
+    case "custom":
+      return keepWhole(reduction, {
+        type: "custom",
+        kind: part.kind,
+        ...readProviderOptions(part.providerMetadata),
+      });
+    case "source":
+      reduction.sources.push(readSource(part));
+      return;
     case "finish":
       reduction.finish = {
         reason: part.finishReason.unified,
@@ -98,6 +133,10 @@ export function endReduction(reduction: StreamReduction): ModelResponse | null {
   const ids = new Set<string>();
   let index = 0;
   for (const block of reduction.blocks) {
+    if (block.kind === "whole") {
+      content.push(block.part);
+      continue;
+    }
     if (block.kind !== "call") {
       if (block.text === "" && block.providerOptions === undefined) continue;
       const { kind, text, providerOptions } = block;
@@ -115,7 +154,11 @@ export function endReduction(reduction: StreamReduction): ModelResponse | null {
     index += 1;
   }
   const { reason, usage } = reduction.finish;
-  return { content, finishReason: reason, usage, callFaults };
+  return { content, finishReason: reason, usage, callFaults, sources: reduction.sources };
+}
+
+function keepWhole(reduction: StreamReduction, part: AssistantPart): void {
+  reduction.blocks.push({ kind: "whole", part });
 }
 
 interface BlockPart {
@@ -124,7 +167,7 @@ interface BlockPart {
 }
 
 function beginBlock(reduction: StreamReduction, kind: TextBlock["kind"], part: BlockPart): void {
-  const block = { kind, text: "", ...withOptions(part.providerMetadata) };
+  const block = { kind, text: "", ...readProviderOptions(part.providerMetadata) };
   const opened: TextBlock = { providerOptions: undefined, ...block };
   reduction.blocks.push(opened);
   reduction.open.set(`${kind}:${part.id}`, opened);
@@ -152,31 +195,13 @@ function endBlock(reduction: StreamReduction, kind: TextBlock["kind"], part: Blo
 }
 
 function mergeOptions(block: TextBlock, providerMetadata: unknown): void {
-  const { providerOptions } = withOptions(providerMetadata);
+  const { providerOptions } = readProviderOptions(providerMetadata);
   if (providerOptions === undefined) return;
-  const merged: NonNullable<ProviderOptions> = { ...block.providerOptions };
+  const merged: ProviderOptions = { ...block.providerOptions };
   for (const [provider, values] of Object.entries(providerOptions)) {
     merged[provider] = { ...merged[provider], ...values };
   }
   block.providerOptions = merged;
-}
-
-/** Provider metadata goes back as provider options; what is not JSON in it is dropped whole. */
-function withOptions(providerMetadata: unknown): {
-  providerOptions?: NonNullable<ProviderOptions>;
-} {
-  if (providerMetadata === undefined) return {};
-  const copy: unknown = JSON.parse(JSON.stringify(providerMetadata) ?? "null");
-  if (!isObject(copy)) return {};
-  const providerOptions: NonNullable<ProviderOptions> = {};
-  for (const [provider, values] of Object.entries(copy)) {
-    if (isObject(values)) providerOptions[provider] = values;
-  }
-  return Object.keys(providerOptions).length === 0 ? {} : { providerOptions };
-}
-
-function isObject(value: unknown): value is { [key: string]: JsonValue } {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && isJsonValue(value);
 }
 
 /** The arguments as a JSON object, or null. Providers send nothing for a call without arguments. */
@@ -184,7 +209,7 @@ function parseArguments(input: string): JsonValue | null {
   if (input.trim() === "") return {};
   try {
     const value: unknown = JSON.parse(input);
-    return isObject(value) ? value : null;
+    return isJsonObject(value) ? value : null;
   } catch {
     // Not JSON: the call is kept as a faulty one, and the model reads why it did not run.
     return null;
@@ -194,10 +219,11 @@ function parseArguments(input: string): JsonValue | null {
 /** Counts that a provider left out are zero; a count that is no count is refused by the record's schema, never repaired. */
 export function readTokenUsage(usage: LanguageModelV4Usage | undefined): TokenUsage {
   if (usage === undefined) return NO_TOKENS;
+  const { total, noCache = 0, cacheRead = 0, cacheWrite = 0 } = usage.inputTokens;
   return {
-    inputTokens: usage.inputTokens.total ?? 0,
+    inputTokens: total ?? noCache + cacheRead + cacheWrite,
     outputTokens: usage.outputTokens.total ?? 0,
-    cacheReadInputTokens: usage.inputTokens.cacheRead ?? 0,
-    cacheWriteInputTokens: usage.inputTokens.cacheWrite ?? 0,
+    cacheReadInputTokens: cacheRead,
+    cacheWriteInputTokens: cacheWrite,
   };
 }

@@ -1,6 +1,7 @@
 // The rules of the history checker about tool calls (QUA-02, rules 5, 6 and 11). Pure.
 import { canonicalJson, type JsonValue } from "../canonical-json.ts";
 import { operationIdOf } from "../ids.ts";
+import { isOwnCall } from "../wire/messages.ts";
 import type { ThreadRecord } from "../wire/records.ts";
 import { settlementOf, violation, type Evidence, type Violation } from "./evidence.ts";
 
@@ -10,7 +11,7 @@ export function checkCalls(records: readonly ThreadRecord[]): Violation[] {
   for (const record of records) {
     if (record.type !== "ModelResponded") continue;
     const outcome = settlementOf(records, record.submissionId)?.outcome ?? null;
-    const calls = record.payload.content.filter((part) => part.type === "tool-call").length;
+    const calls = record.payload.content.filter(isOwnCall).length;
     for (let index = 0; index < calls; index += 1) {
       const operationId = `${record.runId}.t${record.turn}.c${index}`;
       const results = records.filter(
@@ -75,7 +76,7 @@ export function checkIntents(records: readonly ThreadRecord[], { sha256 }: Evide
   const expected = new Map<string, string>();
   for (const record of records) {
     if (record.type === "ModelResponded") {
-      const calls = record.payload.content.filter((part) => part.type === "tool-call");
+      const calls = record.payload.content.filter(isOwnCall);
       for (const [index, { input }] of calls.entries()) {
         expected.set(operationIdOf(record.runId, record.turn, index), digestOf(input));
       }

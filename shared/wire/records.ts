@@ -6,6 +6,7 @@ import { DefinitionDigestsSchema, ModelIdentitySchema } from "./agent.ts";
 import {
   AssistantPartSchema,
   FinishReasonSchema,
+  SourceSchema,
   ToolOutputSchema,
   UserMessageSchema,
 } from "./messages.ts";
@@ -95,6 +96,8 @@ export const ModelRespondedSchema = OfTurnSchema.extend({
         }),
       )
       .optional(),
+    /** Where the provider says that the answer has something from. */
+    sources: z.array(SourceSchema).optional(),
     /** Set on the one turn that had to answer without tools, with the limit that ended research (CTX-14). */
     graceFor: ExhaustedSchema.optional(),
   }),

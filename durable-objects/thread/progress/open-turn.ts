@@ -32,7 +32,7 @@ export function readDeltas({ of, sent }: TurnCursor): { deltas: DeltaEvent[]; cu
   const ends = { text: 0, reasoning: 0 };
   const hasGrown = { text: false, reasoning: false };
   for (const [index, block] of blocks.entries()) {
-    if (block.kind === "call") continue;
+    if (!("text" in block)) continue;
     const { kind } = block;
     // A reader replaces all that follows an offset: what stands behind text that grew is sent again.
     const known = hasGrown[kind] ? 0 : (sent[index] ?? 0);
@@ -43,6 +43,6 @@ export function readDeltas({ of, sent }: TurnCursor): { deltas: DeltaEvent[]; cu
     }
     ends[kind] += block.text.length;
   }
-  const lengths = blocks.map((block) => (block.kind === "call" ? 0 : block.text.length));
+  const lengths = blocks.map((block) => ("text" in block ? block.text.length : 0));
   return { deltas, cursor: { of, sent: lengths } };
 }

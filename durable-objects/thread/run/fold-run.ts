@@ -3,6 +3,7 @@
 import { must } from "../../../shared/assert.ts";
 import type { JsonValue } from "../../../shared/canonical-json.ts";
 import { operationIdOf } from "../../../shared/ids.ts";
+import { isOwnCall } from "../../../shared/wire/messages.ts";
 import type { RecordOf } from "../../../shared/wire/records.ts";
 import { addTokens } from "../../../shared/wire/usage.ts";
 import type { StoredRecord } from "../journal/journal.store.ts";
@@ -100,7 +101,7 @@ function foldResponse(state: RunState, record: RecordOf<"ModelResponded">): RunS
   if (turn !== state.turns.length + 1 || open) throw new LogCorrupt(`turn ${turn} out of order`);
   const calls: CallState[] = [];
   for (const part of payload.content) {
-    if (part.type !== "tool-call") continue;
+    if (!isOwnCall(part)) continue;
     const index = calls.length;
     calls.push({
       operationId: operationIdOf(record.runId, turn, index),

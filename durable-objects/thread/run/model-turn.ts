@@ -130,7 +130,7 @@ function responseDraft(
   response: ModelResponse,
   saw: Tail,
 ): RecordDraft {
-  const { content, finishReason, usage, callFaults } = response;
+  const { content, finishReason, usage, callFaults, sources } = response;
   const { submissionId, runId } = live.state;
   return {
     type: "ModelResponded",
@@ -144,6 +144,7 @@ function responseDraft(
       model: live.binding.modelIdentity,
       saw: { through: saw.sequence, digest: saw.digest },
       ...(callFaults.length === 0 ? {} : { callFaults }),
+      ...(sources.length === 0 ? {} : { sources: [...sources] }),
       ...(graceFor === null ? {} : { graceFor }),
     },
   };

@@ -1,6 +1,7 @@
 // A run as the messages that a model sees: its own prompt, and its place in the history of later runs. Pure.
 import type { LanguageModelV4Message } from "@ai-sdk/provider";
 import { canonicalJson } from "../../../shared/canonical-json.ts";
+import type { AssistantPart } from "../../../shared/wire/messages.ts";
 import type { RunState, TurnState } from "./run-state.ts";
 
 /**
@@ -47,14 +48,32 @@ function projectTurn(turn: TurnState): LanguageModelV4Message[] {
       output: outputOf(call.result.output),
     });
   }
-  const assistant: LanguageModelV4Message = {
-    role: "assistant",
-    content: turn.content.map(({ providerOptions, ...part }) => ({
-      ...part,
-      ...(providerOptions && { providerOptions }),
-    })),
-  };
+  const assistant = { role: "assistant" as const, content: turn.content.map(toPromptPart) };
   return results.length === 0 ? [assistant] : [assistant, { role: "tool", content: results }];
+}
+
+type PromptPart = Extract<LanguageModelV4Message, { role: "assistant" }>["content"][number];
+
+/** As the provider sent it, with what it wants back. */
+function toPromptPart({ providerOptions, ...part }: AssistantPart): PromptPart {
+  const options = providerOptions === undefined ? {} : { providerOptions };
+  switch (part.type) {
+    case "file":
+    case "reasoning-file": {
+      const { data } = part;
+      return {
+        ...part,
+        data: data.type === "url" ? { type: "url", url: new URL(data.url) } : data,
+        ...options,
+      };
+    }
+    case "tool-call": {
+      const { providerExecuted, ...call } = part;
+      return { ...call, ...(providerExecuted && { providerExecuted }), ...options };
+    }
+    default:
+      return { ...part, ...options };
+  }
 }
 
 type StoredOutput = NonNullable<TurnState["calls"][number]["result"]>["output"];

@@ -28,7 +28,7 @@ function openTurn() {
 /** The turn's text by kind, as its blocks have it. */
 function textOf({ blocks }: OpenTurn): Text {
   const whole: Text = { text: "", reasoning: "" };
-  for (const block of blocks) if (block.kind !== "call") whole[block.kind] += block.text;
+  for (const block of blocks) if ("text" in block) whole[block.kind] += block.text;
   return whole;
 }
 

@@ -32,6 +32,7 @@ describe("reducing a stream", () => {
       finishReason: "stop",
       usage: { inputTokens: 3, outputTokens: 2, cacheReadInputTokens: 1, cacheWriteInputTokens: 0 },
       callFaults: [],
+      sources: [],
     });
   });
 
@@ -104,9 +105,89 @@ describe("reducing a stream", () => {
     });
   });
 
-  it("leaves out calls that the provider ran itself", () => {
+  it("[TOOL-07] keeps the provider's own calls with their results and sources, in their place", () => {
     const own = { ...toolCall("s"), providerExecuted: true };
-    expect(reduce(own, toolCall("c"), finish("tool-calls"))?.content).toHaveLength(1);
+    const result = { type: "tool-result", toolCallId: "s", toolName: "search" } as const;
+    const huge = "x".repeat(100_000);
+    const response = reduce(
+      own,
+      { ...result, result: "half", preliminary: true },
+      {
+        ...result,
+        result: { hits: [huge] },
+        providerMetadata: { anthropic: { encrypted: "opaque" } },
+      },
+      { ...result, toolCallId: "t", result: { code: "too_many" }, isError: true },
+      {
+        type: "source",
+        sourceType: "url",
+        id: "1",
+        url: "https://a.example/",
+        providerMetadata: { p: { position: 1 } },
+      },
+      { type: "source", sourceType: "document", id: "2", mediaType: "text/plain", title: "T" },
+      toolCall("c"),
+      finish("tool-calls"),
+    );
+    expect(response?.content).toEqual([
+      expect.objectContaining({
+        type: "tool-call",
+        toolCallId: "s",
+        providerExecuted: true,
+      }),
+      {
+        ...result,
+        output: { type: "json", value: { hits: [huge] } },
+        providerOptions: { anthropic: { encrypted: "opaque" } },
+      },
+      {
+        ...result,
+        toolCallId: "t",
+        output: { type: "error-json", value: { code: "too_many" } },
+      },
+      expect.objectContaining({ type: "tool-call", toolCallId: "c" }),
+    ]);
+    expect(response?.callFaults).toEqual([]);
+    expect(response?.sources).toEqual([
+      { sourceType: "url", id: "1", url: "https://a.example/" },
+      { sourceType: "document", id: "2", mediaType: "text/plain", title: "T" },
+    ]);
+  });
+
+  it("keeps files and what only their provider understands", () => {
+    const file = { type: "file", mediaType: "image/png" } as const;
+    const response = reduce(
+      { ...file, data: { type: "data", data: new Uint8Array([0, 255]) } },
+      { ...file, data: { type: "url", url: new URL("https://a.example/i.png") } },
+      {
+        type: "reasoning-file",
+        mediaType: "image/png",
+        data: { type: "data", data: "AA==" },
+      },
+      { type: "custom", kind: "openai.compaction", providerMetadata: { openai: { itemId: "c" } } },
+      finish(),
+    );
+    expect(response?.content).toEqual([
+      { ...file, data: { type: "data", data: "AP8=" } },
+      { ...file, data: { type: "url", url: "https://a.example/i.png" } },
+      { type: "reasoning-file", mediaType: "image/png", data: { type: "data", data: "AA==" } },
+      { type: "custom", kind: "openai.compaction", providerOptions: { openai: { itemId: "c" } } },
+    ]);
+  });
+
+  it("adds up input tokens where a provider only gives the parts", () => {
+    const usage = {
+      inputTokens: { total: undefined, noCache: 5, cacheRead: 2, cacheWrite: 1 },
+      outputTokens: { total: 3, text: undefined, reasoning: undefined },
+    };
+    expect(
+      reduce({ type: "finish", finishReason: { unified: "stop", raw: undefined }, usage })?.usage,
+    ).toEqual({
+      inputTokens: 8,
+      outputTokens: 3,
+      cacheReadInputTokens: 2,
+      cacheWriteInputTokens: 1,
+    });
   });
 
   it("is no response without a finish", () => {

@@ -19,8 +19,11 @@ type Exact<T> = T extends unknown
   ? { [Key in keyof T]: undefined extends T[Key] ? Exclude<T[Key], undefined> : T[Key] }
   : never;
 
+/** A file by its address is stored as text and goes back as a URL: the one conversion. */
+type StoredPart = Exclude<AssistantPart, { type: "file" | "reasoning-file" }>;
+
 // Each of these does not compile when our part is not one of the interface's.
-const toAssistant = (part: Exact<AssistantPart>): AssistantContent => part;
+const toAssistant = (part: Exact<StoredPart>): AssistantContent => part;
 const toOutput = (output: Exact<ToolOutput>): ModelOutput => output;
 const toUser = (
   message: Omit<UserMessage, "content"> & { content: Exact<UserMessage["content"][number]>[] },
@@ -30,7 +33,26 @@ const toUser = (
 const PARTS: Record<AssistantPart["type"], AssistantContent> = {
   text: toAssistant({ type: "text", text: "t", providerOptions: { p: { a: 1 } } }),
   reasoning: toAssistant({ type: "reasoning", text: "r" }),
-  "tool-call": toAssistant({ type: "tool-call", toolCallId: "c", toolName: "act", input: {} }),
+  "tool-call": toAssistant({
+    type: "tool-call",
+    toolCallId: "c",
+    toolName: "act",
+    input: {},
+    providerExecuted: true,
+  }),
+  "tool-result": toAssistant({
+    type: "tool-result",
+    toolCallId: "c",
+    toolName: "act",
+    output: { type: "json", value: [1] },
+  }),
+  file: { type: "file", mediaType: "image/png", data: { type: "data", data: "AA==" } },
+  "reasoning-file": {
+    type: "reasoning-file",
+    mediaType: "image/png",
+    data: { type: "data", data: "AA==" },
+  },
+  custom: toAssistant({ type: "custom", kind: "openai.compaction" }),
 };
 
 const OUTPUTS: Record<ToolOutput["type"], ModelOutput> = {
