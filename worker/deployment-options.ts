@@ -6,6 +6,7 @@ import { errorName, logEvent } from "../durable-objects/platform/log.ts";
 import type { ThreadOptions } from "../durable-objects/thread/thread-options.ts";
 import type { Agent } from "../shared/define/agent.ts";
 import type { Environment } from "../shared/define/environment.ts";
+import { PriceTableSchema } from "../shared/define/prices.ts";
 import { refuseUnknownFields, validateDefinition } from "../shared/define/validate-definition.ts";
 import { HoldfastError } from "../shared/errors/holdfast-error.ts";
 import type { AgentView } from "../shared/wire/agent-view.ts";
@@ -22,6 +23,7 @@ export interface HoldfastOptions extends ThreadOptions {
 const FIELDS = [
   "agents",
   "models",
+  "prices",
   "auth",
   "authorizeOperation",
   "toolAuthorization",
@@ -51,8 +53,8 @@ export function prepareDeployment(
     return makeOptions(() => options(env));
   });
   const agentsOf = perEnvironment((env) => {
-    const { agents, models } = optionsOf(env);
-    return describeAgents(new AgentRegistry(agents, models ?? {}, env));
+    const options = optionsOf(env);
+    return describeAgents(new AgentRegistry(options.agents, options, env));
   });
   return { optionsOf, agentsOf, ports };
 }
@@ -95,6 +97,7 @@ function validateOptions(options: HoldfastOptions): void {
   validateDefinition("holdfast", z.object({}), options);
   refuseUnknownFields("holdfast", options, FIELDS);
   validateDefinition("holdfast", AgentsSchema, options);
+  validateDefinition("holdfast", z.object({ prices: PriceTableSchema.optional() }), options);
 }
 
 /** The environment is one object per isolate, so what follows from it is worked out once. */

@@ -1,5 +1,9 @@
 // The agents of this deployment, with what is computed once per agent: digests, tool schemas, tool look-up.
-import type { JSONSchema7, LanguageModelV4, LanguageModelV4FunctionTool } from "@ai-sdk/provider";
+import type {
+  LanguageModelV4,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4ProviderTool,
+} from "@ai-sdk/provider";
 import type { JsonValue } from "../../shared/canonical-json.ts";
 import type { Agent, ModelChoice } from "../../shared/define/agent.ts";
 import type { Environment } from "../../shared/define/environment.ts";
@@ -8,7 +12,12 @@ import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 import type { DefinitionDigests, ModelIdentity } from "../../shared/wire/agent.ts";
 import { ModelNotConfigured } from "../model/classify-failure.ts";
 import { errorName, logEvent } from "../platform/log.ts";
+import type { ModelPrice, PriceTable } from "../../shared/define/prices.ts";
+import { findPrice } from "../model/prices.ts";
+import type { OutputContract } from "./output-contract.ts";
 import { closeSchema } from "../model/close-schema.ts";
+import { sayOutput, type OutputFormat } from "../model/say-output.ts";
+import { refuseForeignTools } from "../model/provider-tools.ts";
 import {
   chooseModel,
   failingModel,
@@ -24,10 +33,16 @@ export interface Binding {
   readonly digests: DefinitionDigests;
   readonly modelIdentity: ModelIdentity;
   readonly tools: ReadonlyMap<string, Tool>;
-  /** Tool schemas as every call sends them, converted once. */
-  readonly functionTools: LanguageModelV4FunctionTool[];
-  /** The output schema as every call sends it, or null. */
-  readonly outputSchema: JSONSchema7 | null;
+  /** What every call offers, converted once: the tools, the completion tool, and those that the provider runs. */
+  readonly callTools: (LanguageModelV4FunctionTool | LanguageModelV4ProviderTool)[];
+  readonly providerTools: readonly LanguageModelV4ProviderTool[];
+  readonly output: OutputContract;
+  /** The output schema as every call sends it, where the model takes one. */
+  readonly outputFormat: OutputFormat | null;
+  /** What says it in words where the model does not; empty where nothing has to be said. */
+  readonly outputInstruction: string;
+  /** Null where the model has no price. */
+  readonly price: ModelPrice | null;
   /** Throws `ModelNotConfigured`; asked at the first model call, so that the settlement can say it. */
   readonly model: () => LanguageModelV4;
 }
@@ -36,12 +51,16 @@ export class AgentRegistry {
   readonly #bindings = new Map<string, Binding>();
 
   /** Throws `InvalidDefinition` when two agents have one id. */
-  constructor(agents: readonly Agent[], models: ModelRegistry, env: Environment) {
+  constructor(
+    agents: readonly Agent[],
+    { models = {}, prices = {} }: { readonly models?: ModelRegistry; readonly prices?: PriceTable },
+    env: Environment,
+  ) {
     for (const agent of agents) {
       if (this.#bindings.has(agent.id)) {
         throw new HoldfastError("InvalidDefinition", `agents: two have the id ${agent.id}`);
       }
-      this.#bindings.set(agent.id, bind(agent, models, env));
+      this.#bindings.set(agent.id, bind(agent, models, prices, env));
     }
   }
 
@@ -62,24 +81,45 @@ export class AgentRegistry {
   }
 }
 
-function bind(agent: Agent, models: ModelRegistry, env: Environment): Binding {
+function bind(agent: Agent, models: ModelRegistry, prices: PriceTable, env: Environment): Binding {
   const choice = chooseOrFail(agent, env);
   const modelIdentity = identifyModel(choice);
+  const { providerTools } = agent;
   let model: LanguageModelV4 | null = null;
   return {
     agent,
     modelIdentity,
     digests: digestDefinition(agent, modelIdentity),
     tools: new Map(agent.tools.map((tool) => [tool.name, tool])),
-    functionTools: agent.tools.map((tool) => ({
-      type: "function",
-      name: tool.name,
-      description: tool.description,
-      inputSchema: closeSchema(tool.inputJsonSchema),
-    })),
-    outputSchema: agent.outputJsonSchema === null ? null : closeSchema(agent.outputJsonSchema),
-    model: () => (model ??= resolveModel(choice, models, env)),
+    callTools: [...agent.tools.map(toFunctionTool), ...completionTools(agent), ...providerTools],
+    providerTools,
+    output: {
+      decodeOutput: agent.decodeOutput,
+      decodeCompletion: agent.decodeCompletion,
+      hasOutputSchema: agent.outputJsonSchema !== null,
+      completionTool: agent.completionTool,
+    },
+    ...sayOutput(agent, modelIdentity),
+    price: findPrice(modelIdentity, prices),
+    model: () => {
+      refuseForeignTools(modelIdentity, providerTools);
+      return (model ??= resolveModel(choice, models, env));
+    },
   };
+}
+
+function toFunctionTool(tool: Tool): LanguageModelV4FunctionTool {
+  const { name, description, inputJsonSchema } = tool;
+  return { type: "function", name, description, inputSchema: closeSchema(inputJsonSchema) };
+}
+
+/** The tool whose arguments are the output (RUN-16). */
+function completionTools(agent: Agent): LanguageModelV4FunctionTool[] {
+  const { completionTool: name, outputJsonSchema } = agent;
+  if (name === null || outputJsonSchema === null) return [];
+  const description =
+    "Gives the final result and ends the work. Call it once, alone, when everything else is done.";
+  return [{ type: "function", name, description, inputSchema: closeSchema(outputJsonSchema) }];
 }
 
 /** A choice function that throws is its own agent's trouble: the first model call fails, and the settlement says so (GW-03). */
@@ -103,16 +143,18 @@ export function digestDefinition(agent: Agent, model: ModelIdentity): Definition
       input: toJson(agent.inputJsonSchema),
       output: toJson(agent.outputJsonSchema),
       policy: toJson(agent.policy),
+      ...(agent.completionTool === null ? {} : { completionTool: agent.completionTool }),
     }),
     model: digestJson({ provider: model.provider, name: model.name }),
-    tools: digestJson(
-      agent.tools.map((tool) => ({
+    tools: digestJson([
+      ...agent.tools.map((tool) => ({
         name: tool.name,
         revision: tool.revision,
         schema: toJson(tool.inputJsonSchema),
         effect: tool.effect,
       })),
-    ),
+      ...agent.providerTools.map(({ id, name, args }) => ({ id, name, args: toJson(args) })),
+    ]),
   };
 }
 

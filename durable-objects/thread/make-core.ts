@@ -43,7 +43,7 @@ export interface Setup {
 
 export function setUp(parts: ObjectParts, options: ThreadOptions): Setup {
   const { database, slot, failpoints, ports, env, threadNumber } = parts;
-  const registry = new AgentRegistry(options.agents, options.models ?? {}, env);
+  const registry = new AgentRegistry(options.agents, options, env);
   const services = options.services?.(env) ?? NO_SERVICES;
   const toolAuthorization = options.toolAuthorization ?? allowAllTools;
   const limits = { ...DEFAULT_THREAD_LIMITS, ...options.limits };

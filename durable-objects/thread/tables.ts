@@ -52,6 +52,8 @@ export const submissions = sqliteTable(
     usage: text(),
     /** JSON list of the notes on unknown outcomes after settlement, one per operation. */
     annotations: text(),
+    /** JSON of what the caller allowed at most, or null. */
+    allowances: text(),
   },
   (table) => [
     uniqueIndex("submissions_by_key").on(table.scopedKey),

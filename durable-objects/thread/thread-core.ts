@@ -13,6 +13,7 @@ import type { LedgerStore } from "./ledger/ledger.store.ts";
 import type { ThreadRowStore } from "./ledger/thread-row.store.ts";
 import type { ChangeSignal } from "./progress/change-signal.ts";
 import type { ProgressWaiters } from "./progress/progress-waiters.ts";
+import { withBudgetWarnings } from "./run/budget-drafts.ts";
 import { foldRecord } from "./run/fold-run.ts";
 import type { RunState } from "./run/run-state.ts";
 import type { History } from "./run/history.ts";
@@ -99,7 +100,7 @@ export class ThreadCore {
 
   /**
    * Appends records of an attempt, and whatever `alongside` changes, in one transaction that refuses any epoch but the thread's current
-   * one. A superseded or ended attempt gets `OwnershipLost` and leaves no trace (REC-02).
+   * one. A superseded or ended attempt gets `OwnershipLost` and leaves no trace (REC-02). Warnings that the records call for join them.
    */
   commitAsAttempt(
     live: LiveRun,
@@ -108,11 +109,12 @@ export class ThreadCore {
     alongside: (appended: Appended) => void = () => undefined,
   ): void {
     const { queueSequence, epoch } = live;
+    const all = withBudgetWarnings(live.state, live.policy, drafts, this.clock.now());
     const { state, appended } = this.database.transact(() => {
       if (live.hasEnded || this.row.epoch() !== epoch) {
         throw new HoldfastError("OwnershipLost", "A newer attempt owns this thread.");
       }
-      const added = this.#append(queueSequence, epoch, live.state, drafts);
+      const added = this.#append(queueSequence, epoch, live.state, all);
       alongside(added.appended);
       this.failpoints.hit(`${point}:inside`);
       return added;

@@ -1,6 +1,7 @@
 // What a deployment hands to its thread objects. Everything but `agents` has a working default.
 import type { Agent } from "../../shared/define/agent.ts";
 import type { Environment, Services } from "../../shared/define/environment.ts";
+import type { PriceTable } from "../../shared/define/prices.ts";
 import type { ModelRegistry } from "../model/resolve-model.ts";
 import type { AuthorizeOperation } from "./authorize-operation.ts";
 import type { ToolAuthorization } from "./run/authorize-tools.ts";
@@ -10,6 +11,8 @@ export interface ThreadOptions {
   readonly agents: readonly Agent[];
   /** Models of the deployment's own, by id: a script for `local/…`, or a function that makes the model. */
   readonly models?: ModelRegistry;
+  /** What models cost, by id: over the known list prices (GW-04). */
+  readonly prices?: PriceTable;
   /** Asked for each call before anything of its batch starts; allows everything by default (TOOL-06). */
   readonly toolAuthorization?: ToolAuthorization;
   /** Asked in the object before each operation; allows by default what the permission allows (SEC-02). */

@@ -21,5 +21,12 @@ export const migrations: readonly Migration[] = [
     "statements": [
       "ALTER TABLE `submissions` ADD `usage` text;"
     ]
+  },
+  {
+    "tag": "0002_add_allowances",
+    "digest": "791514aff8a06bf24b3c97f3a98fe6cbe75e24294706d37c0854684ef17fcf3d",
+    "statements": [
+      "ALTER TABLE `submissions` ADD `allowances` text;"
+    ]
   }
 ];

@@ -9,6 +9,7 @@ import type { AgentView } from "../wire/agent-view.ts";
 import type { AnswerOf } from "../wire/answers.ts";
 import type { Explanation } from "../wire/explain.ts";
 import type { Decision, DecideResult, Operation } from "../wire/operations.ts";
+import type { Allowances } from "../wire/policy.ts";
 import type { RecordPage } from "../wire/progress.ts";
 import type { ThreadRecord } from "../wire/records.ts";
 import { waitMillisOf, type RequestOf } from "../wire/requests.ts";
@@ -45,6 +46,8 @@ export interface SubmitOptions extends Cancellable {
   /** A key of the caller's own, so that a retry after its own crash is the same work; one is made otherwise. */
   readonly idempotencyKey?: string;
   readonly expectDefinitions?: ExpectedDefinitions;
+  /** At most so many turns and tool calls: tightens the agent's policy, and never widens it. */
+  readonly allowances?: Allowances;
 }
 
 const POLL_MILLIS = 1_000;
@@ -214,13 +217,14 @@ export class ThreadHandle {
   #submit(
     agent: string,
     input: unknown,
-    { idempotencyKey = crypto.randomUUID(), expectDefinitions, signal }: SubmitOptions,
+    { idempotencyKey = crypto.randomUUID(), expectDefinitions, allowances, signal }: SubmitOptions,
     timeoutMillis: number,
   ): Promise<SubmitResult> {
     const request = {
       agent,
       // What the agent's schema takes is JSON as soon as it is sent; what is not is refused there.
       input: toJson(input),
+      ...(allowances === undefined ? {} : { allowances }),
       ...(expectDefinitions === undefined ? {} : { expectDefinitions }),
     };
     return this.#call("submit", { ...this.#at, idempotencyKey, request, timeoutMillis }, signal);

@@ -19,5 +19,5 @@ export type { RecordOf, RecordType, ThreadRecord } from "../wire/records.ts";
 export type { Settlement } from "../wire/settlement.ts";
 export type { Receipt, SubmissionState, SubmissionView, Wait } from "../wire/submission.ts";
 export type { ThreadView } from "../wire/thread.ts";
-export type { ThreadUsage, Usage } from "../wire/usage.ts";
+export type { RunUsage, ThreadUsage, Usage } from "../wire/usage.ts";
 export type { ServiceRpc } from "../wire/entrypoint.ts";

@@ -1,5 +1,5 @@
 // Declaring an agent: its schemas, instructions, model, tools and policy, in one file of the author's.
-import type { JSONSchema7, LanguageModelV4 } from "@ai-sdk/provider";
+import type { JSONSchema7, LanguageModelV4, LanguageModelV4ProviderTool } from "@ai-sdk/provider";
 import { z } from "zod";
 import type { JsonValue } from "../canonical-json.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
@@ -8,9 +8,9 @@ import { UserMessageSchema, type UserMessage } from "../wire/messages.ts";
 import { AgentPolicySchema, type AgentPolicy, type AgentPolicyInput } from "../wire/policy.ts";
 import { decodeToJson, type Decoded } from "./decoded.ts";
 import { durationMillis } from "./duration.ts";
-import { jsonSchemaOf, ZodSchemaSchema } from "./json-schema.ts";
+import { jsonSchemaOf, objectSchemaOf, ZodSchemaSchema } from "./json-schema.ts";
 import type { Environment } from "./environment.ts";
-import type { Tool } from "./tool.ts";
+import { ToolNameSchema, type Tool } from "./tool.ts";
 import { refuseUnknownFields, validateDefinition } from "./validate-definition.ts";
 
 /** A model id such as `local/assistant`, or a model of any AI SDK provider. */
@@ -34,7 +34,20 @@ export interface AgentOptions<
   readonly inputPrompt?: (input: z.output<Input>) => string | UserMessage[];
   readonly model: string | ((env: Environment) => ModelChoice);
   readonly tools?: Readonly<Record<string, Tool>>;
+  /** Tools that the model's provider runs while it answers, under the names that the model knows them by: those of the AI SDK's providers, such
+   * as `openai.tools.webSearch()`. */
+  readonly providerTools?: Readonly<Record<string, ProviderTool>>;
+  /** The name of a tool that the model calls, alone and last, with the output as its arguments; needs an `output` that is an object. */
+  readonly completionTool?: string;
   readonly policy?: AgentPolicyInput;
+}
+
+/** The part of an AI SDK provider tool that a request needs. */
+export interface ProviderTool {
+  readonly type: "provider";
+  /** `provider.tool`, such as `anthropic.web_search_20250305`. */
+  readonly id: `${string}.${string}`;
+  readonly args: Record<string, unknown>;
 }
 
 /** What a run begins with. */
@@ -53,6 +66,8 @@ export interface Agent<Id extends string = string, Input = unknown, Output = unk
   readonly description: string;
   readonly model: string | ((env: Environment) => ModelChoice);
   readonly tools: readonly Tool[];
+  readonly providerTools: readonly LanguageModelV4ProviderTool[];
+  readonly completionTool: string | null;
   readonly policy: AgentPolicy;
   /** The text of constant instructions; null where they are a function, which contributes only the revision to the digest. */
   readonly constantInstructions: string | null;
@@ -62,6 +77,8 @@ export interface Agent<Id extends string = string, Input = unknown, Output = unk
   /** `input` is what `decodeInput` returned and the log kept. May throw what the author's functions throw. */
   open(input: JsonValue): RunOpening;
   decodeOutput(text: string): Decoded<JsonValue>;
+  /** The arguments of the completion tool as the output. */
+  decodeCompletion(args: JsonValue): Decoded<JsonValue>;
 }
 
 /** What a caller sends to an agent. */
@@ -80,6 +97,8 @@ const FIELDS = [
   "inputPrompt",
   "model",
   "tools",
+  "providerTools",
+  "completionTool",
   "policy",
 ] as const satisfies readonly (keyof AgentOptions<z.ZodType, z.ZodType>)[];
 
@@ -92,6 +111,18 @@ const ToolSchema = z.custom<Tool>(
   { message: "no tool; defineTool makes one" },
 );
 
+const ProviderToolSchema = z.custom<ProviderTool>(
+  (value) =>
+    z
+      .object({
+        type: z.literal("provider"),
+        id: z.templateLiteral([z.string(), ".", z.string()]),
+        args: z.record(z.string(), z.json()),
+      })
+      .safeParse(value).success,
+  { message: "no provider tool; the AI SDK's providers have them under `tools`" },
+);
+
 const HeadSchema = z.object({
   id: PrintableIdSchema,
   revision: z.int().positive(),
@@ -102,6 +133,8 @@ const HeadSchema = z.object({
   inputPrompt: FunctionSchema.optional(),
   model: z.union([z.string().min(1), FunctionSchema], { message: "a model id or a function" }),
   tools: z.record(z.string(), ToolSchema).optional(),
+  providerTools: z.record(ToolNameSchema, ProviderToolSchema).optional(),
+  completionTool: ToolNameSchema.optional(),
 });
 
 /** A run that waits for a person fails at its deadline, so short ones deserve a word (TOOL-05). */
@@ -115,14 +148,26 @@ export function defineAgent<
 >(options: AgentOptions<Input, Output, Id>): Agent<Id, z.input<Input>, z.output<Output>> {
   const what = `agent ${JSON.stringify(options.id)}`;
   refuseUnknownFields(what, options, FIELDS);
-  const { revision, description } = validateDefinition(what, HeadSchema, options);
+  const head = validateDefinition(what, HeadSchema, options);
+  const { revision, description, completionTool = null } = head;
   const policy = validateDefinition(what, z.object({ policy: AgentPolicySchema }), {
     policy: options.policy ?? {},
   }).policy;
   const tools = Object.values(options.tools ?? {});
-  refuseDuplicateNames(what, tools);
+  const providerTools = Object.entries(head.providerTools ?? {}).map(([name, { id, args }]) => ({
+    type: "provider" as const,
+    id,
+    name,
+    args,
+  }));
+  refuseDuplicateNames(what, [
+    ...[...tools, ...providerTools].map(({ name }) => name),
+    ...(completionTool === null ? [] : [completionTool]),
+  ]);
   warnOfShortApproval(what, tools, policy);
+  warnOfMissingReserve(what, policy);
   const { instructions, inputPrompt, output } = options;
+  const outputJsonSchema = outputSchemaOf(what, output, completionTool);
   // What the input schema decoded was stored as it is: this only gives the stored value its type back.
   const stored = z.custom<z.output<Input>>();
   return Object.freeze({
@@ -131,10 +176,12 @@ export function defineAgent<
     description,
     model: options.model,
     tools,
+    providerTools,
+    completionTool,
     policy,
     constantInstructions: typeof instructions === "string" ? instructions : null,
     inputJsonSchema: jsonSchemaOf(options.input, `${what}: input`),
-    outputJsonSchema: output === undefined ? null : jsonSchemaOf(output, `${what}: output`),
+    outputJsonSchema,
     decodeInput: (value: unknown) => decodeToJson(options.input, value),
     open(value: JsonValue): RunOpening {
       const input = stored.parse(value);
@@ -147,7 +194,20 @@ export function defineAgent<
     },
     decodeOutput: (text: string) =>
       output === undefined ? { ok: true as const, value: text } : decodeJsonText(output, text),
+    decodeCompletion: (args: JsonValue) => decodeToJson(output ?? z.json(), args),
   });
+}
+
+function outputSchemaOf(
+  what: string,
+  output: z.ZodType | undefined,
+  completionTool: string | null,
+): JSONSchema7 | null {
+  if (completionTool === null) {
+    return output === undefined ? null : jsonSchemaOf(output, `${what}: output`);
+  }
+  if (output !== undefined) return objectSchemaOf(output, `${what}: output`);
+  throw new HoldfastError("InvalidDefinition", `${what}: completionTool needs an output schema`);
 }
 
 function toUserMessages(prompt: string | UserMessage[]): UserMessage[] {
@@ -159,21 +219,31 @@ function toUserMessages(prompt: string | UserMessage[]): UserMessage[] {
 function decodeJsonText(schema: z.ZodType, text: string): Decoded<JsonValue> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(withoutFence(text));
   } catch {
     return { ok: false, faults: [{ pointer: "", message: "the text is not JSON" }] };
   }
   return decodeToJson(schema, value);
 }
 
-function refuseDuplicateNames(what: string, tools: readonly Tool[]): void {
-  const names = new Set<string>();
-  for (const tool of tools) {
-    if (names.has(tool.name)) {
-      throw new HoldfastError("InvalidDefinition", `${what}: tools: two are named ${tool.name}`);
-    }
-    names.add(tool.name);
-  }
+/** Models that are asked for JSON in words like to wrap it in a code fence; what is inside is what they meant. */
+function withoutFence(text: string): string {
+  return /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/.exec(text)?.[1] ?? text;
+}
+
+function refuseDuplicateNames(what: string, names: readonly string[]): void {
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice === undefined) return;
+  throw new HoldfastError("InvalidDefinition", `${what}: tools: two are named ${twice}`);
+}
+
+/** Without a reserve there is nothing left for the final answer that `final-answer` promises (CTX-36). */
+function warnOfMissingReserve(what: string, policy: AgentPolicy): void {
+  const { tokenBudget, completionReserveTokens, onExhaustion } = policy;
+  if (tokenBudget === undefined || completionReserveTokens > 0 || onExhaustion === "fail") return;
+  console.warn(
+    `${what}: policy.tokenBudget is set without completionReserveTokens, so a run that uses its tokens up fails without a final answer; reserve what one answer takes, or set onExhaustion: "fail"`,
+  );
 }
 
 function warnOfShortApproval(what: string, tools: readonly Tool[], policy: AgentPolicy): void {

@@ -96,10 +96,12 @@ const FIELDS = [
   "execute",
 ] as const satisfies readonly (keyof ToolOptions<z.ZodType, z.ZodType>)[];
 
+export const ToolNameSchema = z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, {
+  message: "a letter, then up to 63 letters, digits, _ or -: what every provider accepts",
+});
+
 const HeadSchema = z.object({
-  name: z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, {
-    message: "a letter, then up to 63 letters, digits, _ or -: what every provider accepts",
-  }),
+  name: ToolNameSchema,
   revision: z.int().positive(),
   description: z.string().min(1).max(8_192),
   effect: EffectSchema.default("external"),

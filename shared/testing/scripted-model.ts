@@ -3,10 +3,12 @@ import {
   APICallError,
   type LanguageModelV4,
   type LanguageModelV4CallOptions,
+  type LanguageModelV4Message,
   type LanguageModelV4Prompt,
   type LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
 import { z } from "zod";
+import { REPAIR_REQUEST_START } from "../wire/messages.ts";
 import type { TestWorld } from "./test-world.ts";
 
 const PieceSchema = z.union([z.string(), z.object({ reasoning: z.string() })]);
@@ -30,6 +32,8 @@ export const PlannedTurnSchema = z.object({
       }),
     )
     .optional(),
+  /** Calls that the provider runs itself, with their results; before all other calls. */
+  providerCalls: z.array(z.object({ tool: z.string(), result: z.json() })).optional(),
   finish: z.enum(["stop", "length", "content-filter", "tool-calls", "error", "other"]).optional(),
   /** Fails the first `times` calls for this turn. */
   fail: z
@@ -43,6 +47,7 @@ export const PlannedTurnSchema = z.object({
     .optional(),
   inputTokens: z.int().optional(),
   outputTokens: z.int().optional(),
+  cacheReadTokens: z.int().optional(),
   /** Waits at this gate before it answers. */
   gate: z.string().optional(),
 });
@@ -69,7 +74,7 @@ export function scriptModel({ planOf, world, onCall }: ModelScript): LanguageMod
     doStream: async (options) => {
       onCall?.(options);
       const { prompt } = options;
-      const from = prompt.findLastIndex((message) => message.role === "user");
+      const from = prompt.findLastIndex(isInput);
       const answered = prompt.slice(from).filter((later) => later.role === "assistant").length;
       const plan = planOf(prompt);
       const turn = plan[Math.min(answered, plan.length - 1)] ?? { text: "{}" };
@@ -89,10 +94,19 @@ export function scriptModel({ planOf, world, onCall }: ModelScript): LanguageMod
   };
 }
 
-/** The text of the newest user message. */
+/** The text of the newest input: of the newest user message that no request for a repair is. */
 export function lastUserText(prompt: LanguageModelV4Prompt): string {
-  const message = prompt.findLast((candidate) => candidate.role === "user");
-  return message?.content.map((part) => (part.type === "text" ? part.text : "")).join("") ?? "";
+  const message = prompt.findLast(isInput);
+  return message === undefined ? "" : textOf(message);
+}
+
+function isInput(message: LanguageModelV4Message): boolean {
+  return message.role === "user" && !textOf(message).startsWith(REPAIR_REQUEST_START);
+}
+
+function textOf({ content }: LanguageModelV4Message): string {
+  if (typeof content === "string") return content;
+  return content.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
 function streamOf(parts: LanguageModelV4StreamPart[]): ReadableStream<LanguageModelV4StreamPart> {
@@ -185,6 +199,11 @@ function partsOf(turn: PlannedTurn, prompt: LanguageModelV4Prompt): LanguageMode
   const parts: LanguageModelV4StreamPart[] = [{ type: "stream-start", warnings: [] }];
   if (turn.text !== undefined) parts.push(...textParts(turn.text));
   const answered = prompt.filter((message) => message.role === "assistant").length;
+  for (const [index, { tool: toolName, result }] of (turn.providerCalls ?? []).entries()) {
+    const identity = { toolCallId: `search-${answered}-${index}`, toolName };
+    parts.push({ type: "tool-call", ...identity, input: "{}", providerExecuted: true });
+    parts.push({ type: "tool-result", ...identity, result: result ?? "nothing" });
+  }
   for (const [index, call] of (turn.calls ?? []).entries()) {
     parts.push({
       type: "tool-call",
@@ -201,7 +220,7 @@ function partsOf(turn: PlannedTurn, prompt: LanguageModelV4Prompt): LanguageMode
       inputTokens: {
         total: turn.inputTokens ?? 10,
         noCache: undefined,
-        cacheRead: undefined,
+        cacheRead: turn.cacheReadTokens,
         cacheWrite: undefined,
       },
       outputTokens: { total: turn.outputTokens ?? 5, text: undefined, reasoning: undefined },

@@ -4,7 +4,7 @@ import { JsonSchema } from "../canonical-json.ts";
 import { OperationSchema } from "./operations.ts";
 import { SubmissionStateSchema, WaitSchema } from "./submission.ts";
 import { ThreadStateSchema } from "./thread.ts";
-import { UsageSchema } from "./usage.ts";
+import { RunUsageSchema } from "./usage.ts";
 
 export const InFlightCallSchema = z.object({
   operationId: z.string(),
@@ -43,7 +43,7 @@ export const ExplanationSchema = z
         turn: z.int(),
         attempt: z.int(),
         deadlineAt: z.iso.datetime(),
-        usage: UsageSchema,
+        usage: RunUsageSchema,
         inFlight: z.array(InFlightCallSchema),
       })
       .optional(),

@@ -115,6 +115,9 @@ export const UserMessageSchema = z.object({
 });
 export type UserMessage = z.infer<typeof UserMessageSchema>;
 
+/** How the request to repair an answer begins: a message of the run, and of no caller (RUN-16). */
+export const REPAIR_REQUEST_START = "That answer does not fit what was asked for: ";
+
 export const FinishReasonSchema = z.enum([
   "stop",
   "length",

@@ -2,22 +2,17 @@
 // record is never changed; a new fact is a new record.
 import { z } from "zod";
 import { JsonSchema } from "../canonical-json.ts";
-import { DefinitionDigestsSchema, ModelIdentitySchema } from "./agent.ts";
+import { DefinitionDigestsSchema } from "./agent.ts";
+import { EnvelopeSchema, OfRunSchema, OfSubmissionSchema, OfTurnSchema } from "./envelope.ts";
+import { ToolOutputSchema, UserMessageSchema } from "./messages.ts";
 import {
-  AssistantPartSchema,
-  FinishReasonSchema,
-  SourceSchema,
-  ToolOutputSchema,
-  UserMessageSchema,
-} from "./messages.ts";
+  ModelCallFailedSchema,
+  ModelInterruptedSchema,
+  ModelRespondedSchema,
+} from "./model-records.ts";
 import { DecisionKindSchema } from "./operations.ts";
-import { ExhaustedSchema } from "./policy.ts";
+import { AllowancesSchema, BudgetDimensionSchema, ExhaustedSchema } from "./policy.ts";
 import { SettlementPayloadSchema } from "./settlement.ts";
-import { TokenUsageSchema } from "./usage.ts";
-
-/** Raised with every change of a stored payload's shape; one line of history per change.
- *  1: the first release. */
-export const RECORD_SCHEMA_VERSION = 1;
 
 export const EffectSchema = z.enum(["read", "idempotent", "external"]);
 export type Effect = z.infer<typeof EffectSchema>;
@@ -32,17 +27,6 @@ export const ToolOutcomeSchema = z.enum([
   "timeout",
 ]);
 export type ToolOutcome = z.infer<typeof ToolOutcomeSchema>;
-
-const EnvelopeSchema = z.object({
-  sequence: z.int().positive(),
-  recordId: z.string(),
-  schemaVersion: z.literal(RECORD_SCHEMA_VERSION),
-  createdAt: z.iso.datetime(),
-  deploymentId: z.string(),
-});
-const OfSubmissionSchema = EnvelopeSchema.extend({ submissionId: z.string() });
-const OfRunSchema = OfSubmissionSchema.extend({ runId: z.string() });
-const OfTurnSchema = OfRunSchema.extend({ turn: z.int().positive() });
 
 const CallIdentitySchema = z.object({
   operationId: z.string(),
@@ -59,7 +43,11 @@ export const ThreadCreatedSchema = EnvelopeSchema.extend({
 /** The input in its decoded, canonical form; its `createdAt` starts the run's clock. */
 export const InputRecordedSchema = OfRunSchema.extend({
   type: z.literal("InputRecorded"),
-  payload: z.object({ kind: z.literal("user"), input: JsonSchema }),
+  payload: z.object({
+    kind: z.literal("user"),
+    input: JsonSchema,
+    allowances: AllowancesSchema.optional(),
+  }),
 });
 
 /** What every attempt of the run sees alike: instructions and prompt are evaluated once (CTX-04). */
@@ -76,49 +64,6 @@ export const RunStartedSchema = OfRunSchema.extend({
     /** The first record of the earlier runs that this run's prompts hold; its own first record when none. */
     historyFrom: z.int().positive(),
   }),
-});
-
-export const ModelRespondedSchema = OfTurnSchema.extend({
-  type: z.literal("ModelResponded"),
-  payload: z.object({
-    content: z.array(AssistantPartSchema),
-    finishReason: FinishReasonSchema,
-    usage: TokenUsageSchema,
-    model: ModelIdentitySchema,
-    /** The log that the prompt was a function of: everything up to this record, by the chain's digest there. */
-    saw: z.object({ through: z.int().positive(), digest: z.string() }),
-    /** Calls of this response that can never run, by their index among its calls. */
-    callFaults: z
-      .array(
-        z.object({
-          index: z.int().nonnegative(),
-          fault: z.enum(["malformed-arguments", "repeated-call-id"]),
-        }),
-      )
-      .optional(),
-    /** Where the provider says that the answer has something from. */
-    sources: z.array(SourceSchema).optional(),
-    /** Set on the one turn that had to answer without tools, with the limit that ended research (CTX-14). */
-    graceFor: ExhaustedSchema.optional(),
-  }),
-});
-
-export const ModelCallFailedSchema = OfTurnSchema.extend({
-  type: z.literal("ModelCallFailed"),
-  payload: z.object({
-    /** 1 for the first failure of this turn. */
-    failure: z.int().positive(),
-    reason: z.string(),
-    httpStatus: z.int().optional(),
-    retryAt: z.iso.datetime().nullable(),
-    usage: TokenUsageSchema,
-  }),
-});
-
-/** An attempt was lost while a model call may have been open; the call is repeated (REC-03). */
-export const ModelInterruptedSchema = OfTurnSchema.extend({
-  type: z.literal("ModelInterrupted"),
-  payload: z.object({ supersededEpoch: z.int().positive() }),
 });
 
 /** The intents of a turn: committed before the first of these handlers starts (RUN-02). */
@@ -180,6 +125,17 @@ export const OperationDecidedSchema = OfTurnSchema.extend({
   }),
 });
 
+/** Four fifths of a budget are gone, once per dimension (CTX-13). `used` and `limit` are turns, calls, tokens, millionths of a US dollar
+ * or milliseconds; the limit on tokens is what research may spend, without the completion reserve. */
+export const BudgetWarnedSchema = OfRunSchema.extend({
+  type: z.literal("BudgetWarned"),
+  payload: z.object({
+    dimension: BudgetDimensionSchema,
+    used: z.int().nonnegative(),
+    limit: z.int().positive(),
+  }),
+});
+
 export const AbortRequestedSchema = OfRunSchema.extend({
   type: z.literal("AbortRequested"),
   payload: z.object({ author: z.string(), reason: z.string().nullable() }),
@@ -224,6 +180,7 @@ export const ThreadRecordSchema = z
     ToolUnknownSchema,
     ApprovalRequestedSchema,
     OperationDecidedSchema,
+    BudgetWarnedSchema,
     AbortRequestedSchema,
     RepairAnnotatedSchema,
     SubmissionSettledSchema,
@@ -273,6 +230,8 @@ export function recordIdentity(draft: RecordDraft): string {
     case "ToolUnknown":
     case "OperationDecided":
       return `${draft.type}:${draft.payload.operationId}.d${draft.payload.dispatch}`;
+    case "BudgetWarned":
+      return `${draft.type}:${draft.runId}.${draft.payload.dimension}`;
     case "RepairAnnotated":
       return draft.payload.action === "retry"
         ? `${draft.type}:${draft.submissionId}.e${draft.payload.afterEpoch}`

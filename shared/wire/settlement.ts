@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { JsonSchema } from "../canonical-json.ts";
 import { ExhaustedSchema, PolicyLimitSchema } from "./policy.ts";
-import { UsageSchema } from "./usage.ts";
+import { RunUsageSchema } from "./usage.ts";
 
 export const OutcomeSchema = z.enum(["completed", "failed", "aborted"]);
 export type Outcome = z.infer<typeof OutcomeSchema>;
@@ -13,6 +13,8 @@ export const FailureTagSchema = z.enum([
   "ModelFailed",
   "OutputInvalid",
   "PreparationFailed",
+  "ContextBudgetError",
+  "ContextOverflowError",
 ]);
 export type FailureTag = z.infer<typeof FailureTagSchema>;
 
@@ -30,7 +32,7 @@ export const SettlementPayloadSchema = z.object({
   exhausted: ExhaustedSchema.optional(),
   /** Tool calls that may have happened outside and stay on record as evidence. */
   unknowns: z.array(z.string()).optional(),
-  usage: UsageSchema,
+  usage: RunUsageSchema,
 });
 export type SettlementPayload = z.infer<typeof SettlementPayloadSchema>;
 

@@ -4,14 +4,16 @@ import { JsonSchema } from "../canonical-json.ts";
 import { PrintableIdSchema } from "../ids.ts";
 import { MAX_PAGE_SUBMISSIONS, MAX_REASON_CHARACTERS } from "../limits.ts";
 import { ExpectedDefinitionsSchema } from "./agent.ts";
+import { AllowancesSchema } from "./policy.ts";
 import { OutcomeSchema, SettlementSchema } from "./settlement.ts";
-import { UsageSchema } from "./usage.ts";
+import { RunUsageSchema } from "./usage.ts";
 
 /** The body of a submission as sent. `input` is checked by the agent's own schema. */
 export const SubmitRequestSchema = z
   .strictObject({
     agent: PrintableIdSchema,
     input: JsonSchema,
+    allowances: AllowancesSchema.optional(),
     expectDefinitions: ExpectedDefinitionsSchema.optional(),
   })
   .meta({ id: "SubmitRequest" });
@@ -58,7 +60,7 @@ export const SubmissionViewSchema = ReceiptSchema.extend({
   state: SubmissionStateSchema,
   wait: WaitSchema.optional(),
   settlement: SettlementSchema.optional(),
-  usage: UsageSchema,
+  usage: RunUsageSchema,
 }).meta({ id: "Submission" });
 export type SubmissionView = z.infer<typeof SubmissionViewSchema>;
 

@@ -14,14 +14,28 @@ export type TokenUsage = z.infer<typeof TokenUsageSchema>;
 export const UsageSchema = TokenUsageSchema.extend({
   /** Responses that became canonical. */
   turns: CountSchema,
-  /** Calls whose handler was dispatched; rejected, denied and invalid calls are not among them. */
+  /** Calls whose handler was dispatched, and calls that the provider ran itself; rejected, denied and invalid calls are not among them. */
   toolCalls: CountSchema,
   /** Model calls that ended in an error; their tokens are counted where the provider reported them. */
   failedModelCalls: CountSchema,
   /** Model calls that were open when their attempt was lost: paid for, perhaps, and repeated (REC-03). */
   interruptedModelCalls: CountSchema,
+  /** Estimated with the price table, in millionths of a US dollar. */
+  costMicrousd: CountSchema,
+  /** Calls that used tokens of a model without a price: where there are any, the cost is a lower bound (GW-04). */
+  unpricedModelCalls: CountSchema,
 }).meta({ id: "Usage" });
 export type Usage = z.infer<typeof UsageSchema>;
+
+/** A run's account: what it spent in all, and what its last response took, which is how full the model's context is (CTX-16). */
+export const RunUsageSchema = UsageSchema.extend({
+  lastInputTokens: CountSchema,
+  lastOutputTokens: CountSchema,
+}).meta({ id: "RunUsage" });
+export type RunUsage = z.infer<typeof RunUsageSchema>;
+
+/** Null where the model has no price. */
+export const CostSchema = CountSchema.nullable();
 
 /** The counts in the order in which the ledger keeps them. A new one comes last: stored lists are never rewritten. */
 export const USAGE_FIELDS = [
@@ -33,6 +47,8 @@ export const USAGE_FIELDS = [
   "toolCalls",
   "failedModelCalls",
   "interruptedModelCalls",
+  "costMicrousd",
+  "unpricedModelCalls",
 ] as const satisfies readonly (keyof Usage)[];
 
 /** The counts alone, as JSON: one for every settled submission, so it is kept short. */
@@ -53,7 +69,11 @@ export const NO_USAGE: Usage = {
   toolCalls: 0,
   failedModelCalls: 0,
   interruptedModelCalls: 0,
+  costMicrousd: 0,
+  unpricedModelCalls: 0,
 };
+
+export const NO_RUN_USAGE: RunUsage = { ...NO_USAGE, lastInputTokens: 0, lastOutputTokens: 0 };
 
 /** Stops at the largest exact count: a provider that reports absurd ones must not make a record that no schema takes. */
 function add(left: number, right: number): number {
@@ -78,6 +98,8 @@ export function addUsage(left: Usage, right: Usage): Usage {
     toolCalls: add(left.toolCalls, right.toolCalls),
     failedModelCalls: add(left.failedModelCalls, right.failedModelCalls),
     interruptedModelCalls: add(left.interruptedModelCalls, right.interruptedModelCalls),
+    costMicrousd: add(left.costMicrousd, right.costMicrousd),
+    unpricedModelCalls: add(left.unpricedModelCalls, right.unpricedModelCalls),
   };
 }
 
@@ -87,7 +109,7 @@ export const ThreadUsageSchema = z
     threadId: z.string(),
     usage: UsageSchema,
     settled: CountSchema,
-    owed: z.array(z.object({ submissionId: z.string(), usage: UsageSchema })),
+    owed: z.array(z.object({ submissionId: z.string(), usage: RunUsageSchema })),
   })
   .meta({ id: "ThreadUsage" });
 export type ThreadUsage = z.infer<typeof ThreadUsageSchema>;

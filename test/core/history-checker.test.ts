@@ -15,7 +15,7 @@ import type { DecisionKind } from "../../shared/wire/operations.ts";
 import type { RecordDraft, ToolOutcome } from "../../shared/wire/records.ts";
 import type { Outcome } from "../../shared/wire/settlement.ts";
 import type { Receipt } from "../../shared/wire/submission.ts";
-import { encodeUsage, NO_TOKENS, NO_USAGE, type Usage } from "../../shared/wire/usage.ts";
+import { encodeUsage, NO_RUN_USAGE, NO_TOKENS, type Usage } from "../../shared/wire/usage.ts";
 import {
   checkHistory,
   type Evidence,
@@ -79,6 +79,7 @@ function responded(n: number, turn: number, calls = 0): RecordDraft {
       content: calls === 0 ? [{ type: "text", text: "ok" }] : content,
       finishReason: calls === 0 ? "stop" : "tool-calls",
       usage: { ...NO_TOKENS, inputTokens: 10, outputTokens: 5 },
+      costMicrousd: 0,
       model: { provider: "test", name: "scripted" },
       saw: { through: 1, digest: DIGEST },
     },
@@ -168,7 +169,7 @@ function settled(n: number, outcome: Outcome, usage: Partial<Usage> = {}): Recor
   return {
     type: "SubmissionSettled",
     ...sub(n),
-    payload: { outcome, usage: { ...NO_USAGE, ...usage } },
+    payload: { outcome, usage: { ...NO_RUN_USAGE, ...usage } },
   };
 }
 
@@ -686,7 +687,7 @@ const PLANTED: readonly Planted[] = [
     fault: "a ledger that keeps another usage than the settlement's",
     rules: [10],
     says: /sub-2-\w+: the ledger's usage is not its settlement's/,
-    history: withRow(2, { usage: encodeUsage({ ...NO_USAGE, ...TWO_TURNS }) }),
+    history: withRow(2, { usage: encodeUsage({ ...NO_RUN_USAGE, ...TWO_TURNS }) }),
   },
   {
     fault: "a ledger that keeps the usage of a run that is owed",
@@ -696,7 +697,7 @@ const PLANTED: readonly Planted[] = [
       ...SOUND,
       submissions: [
         ...SOUND.submissions,
-        { ...row(4, null, waitFor("approval")), usage: encodeUsage(NO_USAGE) },
+        { ...row(4, null, waitFor("approval")), usage: encodeUsage(NO_RUN_USAGE) },
       ],
     },
   },

@@ -302,11 +302,11 @@ describe("a run that cannot be read", () => {
 });
 
 describe("a schema whose own code throws", () => {
-  it("[RUN-13] fails OutputInvalid, without a second model call", async () => {
+  it("[RUN-13, RUN-16] fails OutputInvalid after its repair turn", async () => {
     const thread = new ThreadDriver("throwing");
     const settlement = await thread.run([{ text: '"boom"' }], { agent: "throwing" });
     expect(settlement).toMatchObject({ outcome: "failed", failure: { tag: "OutputInvalid" } });
-    expect(settlement.usage.turns).toBe(1);
+    expect(settlement.usage.turns).toBe(2);
   });
 });
 

@@ -262,7 +262,7 @@ describe("limits", () => {
   });
 
   it("[CTX-12] completes from the very answer that went past the token budget", async () => {
-    const settlement = await new ThreadDriver().run([{ text: "long", outputTokens: 500 }], {
+    const settlement = await new ThreadDriver().run([{ text: "long", outputTokens: 50_000 }], {
       agent: "frugal",
     });
     expect(settlement).toMatchObject({ outcome: "completed", output: "long", exhausted: "tokens" });
@@ -270,7 +270,7 @@ describe("limits", () => {
 
   it("[CTX-12] rejects the batch of a response that went past the token budget", async () => {
     const settlement = await new ThreadDriver().run(
-      [{ calls: [call("act")], inputTokens: 100 }, { text: "made do" }],
+      [{ calls: [call("act")], outputTokens: 15_000 }, { text: "made do" }],
       { agent: "frugal" },
     );
     expect(settlement).toMatchObject({ outcome: "completed", exhausted: "tokens" });
@@ -280,7 +280,7 @@ describe("limits", () => {
   it.each([
     ["turns", [{ calls: [call("look")] }, { calls: [call("look")] }, { text: "never" }]],
     ["tool-calls", [{ calls: [call("look"), call("look"), call("look")] }, { text: "never" }]],
-    ["tokens", [{ calls: [call("look")], inputTokens: 100 }, { text: "never" }]],
+    ["tokens", [{ calls: [call("look")], inputTokens: 20_000 }, { text: "never" }]],
   ])(
     "[CTX-15] fails on %s where onExhaustion is fail, and names the limit",
     async (limit, plan) => {

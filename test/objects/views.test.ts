@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 import { toIsoInstant } from "../../shared/time.ts";
 import type { SubmissionState, SubmissionSummary } from "../../shared/wire/submission.ts";
-import { addUsage, NO_USAGE } from "../../shared/wire/usage.ts";
+import { addUsage, NO_RUN_USAGE, NO_USAGE } from "../../shared/wire/usage.ts";
 import { expectSound } from "../support/expect-sound.ts";
 import { meter } from "../support/storage-meter.ts";
 import { resetOptions, testOptions } from "../support/test-options.ts";
@@ -521,6 +521,8 @@ describe("usage", () => {
       toolCalls: 2 + 1 + 1 + 1,
       failedModelCalls: 2,
       interruptedModelCalls: 1,
+      costMicrousd: 1_161 * 2 + 40 * 10,
+      unpricedModelCalls: 0,
     });
     expect(before.settled).toBe(5);
     await expectSound(thread);
@@ -532,16 +534,17 @@ describe("usage", () => {
     const { receipt } = await thread.submit([done]);
     await thread.quiet();
     const { usage, owed } = await thread.usage();
+    const asked = { ...usage, lastInputTokens: 10, lastOutputTokens: 5 };
     expect(owed).toEqual([
-      { submissionId: asking, usage },
-      { submissionId: receipt.submissionId, usage: NO_USAGE },
+      { submissionId: asking, usage: asked },
+      { submissionId: receipt.submissionId, usage: NO_RUN_USAGE },
     ]);
     await thread.abort(receipt.submissionId);
     expect(await thread.usage()).toEqual({
       threadId: thread.threadId,
       usage,
       settled: 1,
-      owed: [{ submissionId: asking, usage }],
+      owed: [{ submissionId: asking, usage: asked }],
     });
     await expectAgreement(thread);
   });
@@ -582,10 +585,11 @@ describe("usage", () => {
           turns: sum.turns - usage.turns,
           inputTokens: sum.inputTokens - usage.inputTokens,
           outputTokens: sum.outputTokens - usage.outputTokens,
+          costMicrousd: sum.costMicrousd - usage.costMicrousd,
         }),
         before.usage,
       ),
-      owed: [{ submissionId: asking, usage: NO_USAGE }],
+      owed: [{ submissionId: asking, usage: NO_RUN_USAGE }],
     });
     expect(await thread.view()).toMatchObject({ state: "waiting", activeSubmission: asking });
     expect((await thread.list({ state: "waiting" })).submissions).toMatchObject([

@@ -112,6 +112,8 @@ function schemaValues(schema: Schema, words: Words): fc.Arbitrary<unknown> {
         fc.integer({ min: node.minimum ?? 0, max: Math.min(node.maximum ?? 300, 300) }),
         fc.constantFrom(...atBounds(node)),
       );
+    case "number":
+      return fc.double({ noNaN: true, noDefaultInfinity: true });
     case "boolean":
       return fc.boolean();
     case "array":

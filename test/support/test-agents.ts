@@ -149,11 +149,51 @@ export const structuredAgent = defineAgent({
   policy: { maxDuration: "2 hours" },
 });
 
+/** Gives its result by calling a tool. */
+export const submittingAgent = defineAgent({
+  ...common,
+  id: "submitting",
+  output: z.object({ answer: z.string() }),
+  completionTool: "submit_result",
+  policy: { maxDuration: "2 hours", maxTurns: 3 },
+});
+
+/** Its model's provider searches while it answers. */
+export const searchingAgent = defineAgent({
+  ...common,
+  id: "searching",
+  providerTools: { search: { type: "provider", id: "test.web_search", args: { depth: 1 } } },
+  policy: { maxDuration: "2 hours", maxToolCalls: 2 },
+});
+
+/** Has a budget of money, and a model without a price. */
+export const unpricedAgent = defineAgent({
+  ...common,
+  id: "unpriced",
+  model: "test/unpriced",
+  policy: { maxDuration: "2 hours", costBudgetMicrousd: 1_000 },
+});
+
+/** The same model without a budget. */
+export const carefreeAgent = defineAgent({
+  ...common,
+  id: "carefree",
+  model: "test/unpriced",
+  policy: { maxDuration: "2 hours" },
+});
+
 /** Small limits that end softly. */
 export const frugalAgent = defineAgent({
   ...common,
   id: "frugal",
-  policy: { maxDuration: "2 hours", maxTurns: 2, maxToolCalls: 2, tokenBudget: 100 },
+  policy: {
+    maxDuration: "2 hours",
+    maxTurns: 2,
+    maxToolCalls: 2,
+    tokenBudget: 20_000,
+    completionReserveTokens: 5_000,
+    costBudgetMicrousd: 1_000_000,
+  },
 });
 
 /** The same limits, ending hard. */
@@ -164,7 +204,7 @@ export const strictAgent = defineAgent({
     maxDuration: "2 hours",
     maxTurns: 2,
     maxToolCalls: 2,
-    tokenBudget: 100,
+    tokenBudget: 20_000,
     onExhaustion: "fail",
   },
 });

@@ -4,14 +4,18 @@ import { holdfast } from "../../worker/holdfast.ts";
 import { scriptedModel } from "./scripted-model.ts";
 import {
   brokenAgent,
+  carefreeAgent,
   frugalAgent,
   hastyAgent,
   impatientAgent,
   plainAgent,
+  searchingAgent,
   strictAgent,
   structuredAgent,
+  submittingAgent,
   throwingAgent,
   unmodelledAgent,
+  unpricedAgent,
 } from "./test-agents.ts";
 import { testOptions } from "./test-options.ts";
 import { world } from "./world.ts";
@@ -26,6 +30,10 @@ const AGENTS = [
   brokenAgent,
   throwingAgent,
   unmodelledAgent,
+  submittingAgent,
+  searchingAgent,
+  unpricedAgent,
+  carefreeAgent,
 ];
 
 const deployment = holdfast(
@@ -33,7 +41,17 @@ const deployment = holdfast(
     get agents() {
       return testOptions.agents(AGENTS);
     },
-    models: { "test/scripted": { create: () => scriptedModel } },
+    models: {
+      "test/scripted": { create: () => scriptedModel },
+      "test/unpriced": { create: () => scriptedModel },
+    },
+    prices: {
+      "test/scripted": {
+        inputUsdPerMillion: 2,
+        outputUsdPerMillion: 10,
+        cacheReadUsdPerMillion: 0.2,
+      },
+    },
     toolAuthorization: (request) => testOptions.authorize(request),
     get authorizeOperation() {
       return testOptions.authorizeOperation;

@@ -29,7 +29,12 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
   core.failpoints.hit("submit:before");
   const { principal, idempotencyKey, request, createTables } = admission;
   // `expectDefinitions` is a guard of this one request, not part of the command.
-  const commandDigest = digestJson({ agent: request.agent, input: request.input });
+  const { allowances } = request;
+  const commandDigest = digestJson({
+    agent: request.agent,
+    input: request.input,
+    ...(allowances === undefined ? {} : { allowances }),
+  });
   const isNewThread = createTables !== null;
   const accepted = isNewThread ? null : core.ledger.findByKey(principal, idempotencyKey);
   const replay = decideReplay(accepted?.commandDigest ?? null, commandDigest);
@@ -67,6 +72,7 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
       commandDigest,
       agentId: request.agent,
       input,
+      allowances: allowances ?? null,
       acceptedAt: now,
     };
     core.ledger.insert(submission);

@@ -3,8 +3,8 @@ import { utf8Length } from "../../../shared/bytes.ts";
 import { runIdOf } from "../../../shared/ids.ts";
 import { MAX_BATCH_BYTES, MAX_RECORD_BYTES } from "../../../shared/limits.ts";
 import { toIsoInstant, type EpochMillis } from "../../../shared/time.ts";
+import { RECORD_SCHEMA_VERSION } from "../../../shared/wire/envelope.ts";
 import {
-  RECORD_SCHEMA_VERSION,
   recordIdOf,
   ThreadRecordSchema,
   type RecordDraft,

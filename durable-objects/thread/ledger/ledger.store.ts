@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { canonicalJson } from "../../../shared/canonical-json.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
+import { AllowancesSchema, type Allowances } from "../../../shared/wire/policy.ts";
 import { OutcomeSchema, type Outcome } from "../../../shared/wire/settlement.ts";
 import { WaitSchema, type Wait } from "../../../shared/wire/submission.ts";
 import { encodeUsage, USAGE_FIELDS, UsageSchema, type Usage } from "../../../shared/wire/usage.ts";
@@ -29,7 +30,16 @@ export interface NewSubmission {
   readonly agentId: string;
   /** Canonical JSON. */
   readonly input: string;
+  readonly allowances: Allowances | null;
   readonly acceptedAt: EpochMillis;
+}
+
+/** What a run starts from. */
+export interface Command {
+  readonly principal: string;
+  /** Canonical JSON. */
+  readonly input: string;
+  readonly allowances: Allowances | null;
 }
 
 /** A note on the unknown outcome of a settled run. */
@@ -138,7 +148,7 @@ export class LedgerStore {
 
   insert(submission: NewSubmission): void {
     this.#database.run(
-      "INSERT INTO submissions (position, submissionId, principal, scopedKey, commandDigest, agentId, input, acceptedAt) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO submissions (position, submissionId, principal, scopedKey, commandDigest, agentId, input, allowances, acceptedAt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
       this.#at(submission.queueSequence),
       submission.submissionId,
       submission.principal,
@@ -146,18 +156,23 @@ export class LedgerStore {
       submission.commandDigest,
       submission.agentId,
       submission.input,
+      submission.allowances === null ? null : JSON.stringify(submission.allowances),
       submission.acceptedAt,
     );
   }
 
-  /** What a run starts from: who submitted it, and its input as canonical JSON. */
-  command(queueSequence: number): { principal: string; input: string } | null {
-    return (
-      this.#database.row<{ principal: string; input: string }>(
-        "SELECT principal, input FROM submissions WHERE position = ?",
-        this.#at(queueSequence),
-      ) ?? null
+  command(queueSequence: number): Command | null {
+    const row = this.#database.row<{ principal: string; input: string; allowances: string | null }>(
+      "SELECT principal, input, allowances FROM submissions WHERE position = ?",
+      this.#at(queueSequence),
     );
+    if (row === undefined) return null;
+    const { principal, input, allowances } = row;
+    return {
+      principal,
+      input,
+      allowances: allowances === null ? null : AllowancesSchema.parse(JSON.parse(allowances)),
+    };
   }
 
   /** Parks a run, and keeps where its records begin. */

@@ -2,11 +2,13 @@
 // starts from the log, and a crash is a longer pause between two steps.
 import { unreachable } from "../../../shared/assert.ts";
 import { toIsoInstant } from "../../../shared/time.ts";
+import { priceIdOf } from "../../model/prices.ts";
 import type { EventBudget } from "../../scheduler/alarm-pass.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { decideStep, type RunWait, type StepFacts } from "./decide-step.ts";
 import type { LiveRun } from "./live-run.ts";
 import { markUnknown } from "./mark-unknown.ts";
+import { estimateModelRequest } from "./model-request.ts";
 import { runModelTurn } from "./model-turn.ts";
 import { settleWith } from "./settle.ts";
 import { runToolBatch } from "./tool-batch.ts";
@@ -70,16 +72,21 @@ async function runSteps(core: ThreadCore, live: LiveRun, budget: EventBudget): P
 }
 
 function stepFacts(core: ThreadCore, live: LiveRun): StepFacts {
-  const { agent } = live.binding;
+  const { binding, policy } = live;
   const deadlineAt = live.state.start?.deadlineAt ?? 0;
   const now = core.clock.now();
   return {
-    policy: agent.policy,
+    ...binding.output,
+    policy,
+    model: {
+      id: priceIdOf(binding.modelIdentity),
+      isPriced: binding.price !== null,
+      runsProviderTools: binding.providerTools.length > 0,
+    },
+    estimateCallTokens: (state) => estimateModelRequest(live, state),
     // The deadline's timer and the clock may differ by a tick; once the timer fired, the deadline has passed.
     now: live.stopReason === "deadline" ? Math.max(now, deadlineAt) : now,
     supersededEpoch: live.supersededEpoch,
-    decodeOutput: (text) => agent.decodeOutput(text),
-    hasOutputSchema: agent.outputJsonSchema !== null,
   };
 }
 

@@ -1,10 +1,7 @@
 // decide(RunState, policy, now) → Step: the one decision of the run loop. It never reads a clock, a store or a network, and it is asked
 // the same way in a fresh run, at the next turn, and after a crash (RUN-01). Pure.
 import type { JsonValue } from "../../../shared/canonical-json.ts";
-import { utf8Length } from "../../../shared/bytes.ts";
-import type { Decoded } from "../../../shared/define/decoded.ts";
 import { unknownOperationIdOf } from "../../../shared/ids.ts";
-import { MAX_CONTENT_BYTES } from "../../../shared/limits.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
 import type { AgentPolicy, Exhausted, PolicyLimit } from "../../../shared/wire/policy.ts";
 import type { Failure } from "../../../shared/wire/settlement.ts";
@@ -12,8 +9,12 @@ import type { WaitReason } from "../../../shared/wire/submission.ts";
 import {
   decideCallAllowance,
   decideFinalExhaustion,
+  isCostBreached,
+  isCostSpent,
   type Spending,
 } from "../../context/exhaustion.ts";
+import type { OutputContract } from "../../agents/output-contract.ts";
+import { completionCall, hadRepairTurn, readAnswer } from "./decide-output.ts";
 import { countTrailingFailures } from "./repeated-failures.ts";
 import { lastTurn, type CallState, type RunState, type TurnState } from "./run-state.ts";
 
@@ -22,6 +23,8 @@ export type Ending =
       readonly outcome: "completed";
       readonly output: JsonValue;
       readonly exhausted: Exhausted | null;
+      /** The call of the completion tool that brought the output; null where a text did. */
+      readonly completion: CallState | null;
     }
   | { readonly outcome: "failed"; readonly failure: Failure; readonly limit: PolicyLimit | null }
   | { readonly outcome: "aborted" };
@@ -43,14 +46,20 @@ export type Step =
   | { readonly kind: "wait"; readonly wait: RunWait }
   | { readonly kind: "settle"; readonly ending: Ending };
 
-export interface StepFacts {
+export interface StepFacts extends OutputContract {
+  /** The agent's, tightened by what the caller allowed. */
   readonly policy: AgentPolicy;
+  readonly model: {
+    /** Under which its price stands. */
+    readonly id: string;
+    readonly isPriced: boolean;
+    readonly runsProviderTools: boolean;
+  };
+  /** Of the call that the run would make next; asked only where a limit on tokens is set (CTX-17). */
+  readonly estimateCallTokens: (state: RunState) => number;
   readonly now: EpochMillis;
   /** The epoch of the attempt that this one took over from while it ran; null when there was none or it ended in order. */
   readonly supersededEpoch: number | null;
-  readonly decodeOutput: (text: string) => Decoded<JsonValue>;
-  /** The agent has an output schema: a cut answer does not fit it, whatever is left of it. */
-  readonly hasOutputSchema: boolean;
 }
 
 /** The next step of a run whose input is canonical and that is not settled. */
@@ -59,11 +68,13 @@ export function decideStep(state: RunState, facts: StepFacts): Step {
   if (state.start !== null && facts.now >= state.start.deadlineAt) {
     return settleOnLimit("duration", "The run passed its maxDuration.");
   }
+  if (isCostBreached(facts.policy, state.usage)) return settleOnCost(facts.policy);
   const turn = lastTurn(state);
   if (turn === null) return decideModelCall(state, facts);
   const open = turn.calls.filter((call) => call.phase !== "settled");
-  if (open.length > 0) return decideBatch(state, turn, open);
-  return turn.calls.length > 0 ? decideModelCall(state, facts) : decideFinish(state, turn, facts);
+  const isAnswer = turn.calls.length === 0 || completionCall(turn, facts.completionTool) !== null;
+  if (isAnswer && open.length === turn.calls.length) return decideAnswer(state, turn, facts);
+  return open.length > 0 ? decideBatch(state, turn, open) : decideModelCall(state, facts);
 }
 
 /** A batch with open calls. An unknown outcome stops everything of the run, not only its own call (TOOL-04). */
@@ -89,9 +100,22 @@ function decideModelCall(state: RunState, facts: StepFacts): Step {
       `${failures} tool results in a row failed; repeatedFailureLimit is ${policy.repeatedFailureLimit}.`,
     );
   }
-  const allowance = decideCallAllowance(policy, spendingOf(state));
+  const refusal = refuseOnCost(state, facts);
+  if (refusal !== null) return refusal;
+  const { tokenBudget, contextTokenLimit } = policy;
+  const isMeasured = tokenBudget !== undefined || contextTokenLimit !== undefined;
+  const inputTokens = isMeasured ? facts.estimateCallTokens(state) : 0;
+  const { runsProviderTools } = facts.model;
+  const next = { inputTokens, runsProviderTools };
+  const allowance = decideCallAllowance(policy, spendingOf(state), next);
   if (allowance.kind === "refused") {
     return settleOnLimit(allowance.exhausted, renderExhausted(allowance.exhausted, policy));
+  }
+  if (contextTokenLimit !== undefined && inputTokens > contextTokenLimit) {
+    return fail(
+      "ContextBudgetError",
+      `The next call would take about ${inputTokens} input tokens; contextTokenLimit is ${contextTokenLimit}.`,
+    );
   }
   if (state.retryAt !== null && state.retryAt > now) {
     const deadlineAt = state.start?.deadlineAt ?? state.retryAt;
@@ -119,33 +143,25 @@ function mayHaveLostCall(
   );
 }
 
-/** A response without tool calls is the answer, if it decodes. A cut answer is undecodable where a schema is set (RUN-04). */
-function decideFinish(state: RunState, turn: TurnState, facts: StepFacts): Step {
-  const isCut = turn.finishReason === "length";
-  const decoded = facts.decodeOutput(textOf(turn));
-  const isTooLarge = decoded.ok && utf8Length(JSON.stringify(decoded.value)) > MAX_CONTENT_BYTES;
-  if (!decoded.ok || isTooLarge || (isCut && facts.hasOutputSchema)) {
-    const cut = isCut ? " It was cut by its length limit." : "";
+/** An answer that does not decode gets one repair turn, inside the limits of the run (RUN-16). */
+function decideAnswer(state: RunState, turn: TurnState, facts: StepFacts): Step {
+  const answer = readAnswer(turn, facts);
+  if (answer.kind === "output") {
+    const exhausted = decideFinalExhaustion(facts.policy, spendingOf(state));
+    const { output, call } = answer;
     return {
       kind: "settle",
-      ending: {
-        outcome: "failed",
-        failure: {
-          tag: "OutputInvalid",
-          message: `The model's answer does not fit the output schema.${cut}`,
-        },
-        limit: null,
-      },
+      ending: { outcome: "completed", output, exhausted, completion: call },
     };
   }
-  return {
-    kind: "settle",
-    ending: {
-      outcome: "completed",
-      output: decoded.value,
-      exhausted: decideFinalExhaustion(facts.policy, spendingOf(state)),
-    },
-  };
+  if (turn.graceFor === null && !hadRepairTurn(state, facts.completionTool)) {
+    const next = decideModelCall(state, facts);
+    const isOver = next.kind === "settle" || (next.kind === "call-model" && next.graceFor !== null);
+    // A call of the completion tool gets its result before the model is asked again.
+    if (!isOver) return turn.calls.length > 0 ? { kind: "run-tools", turn } : next;
+  }
+  const why = answer.kind === "undecodable" ? `: ${answer.faults}` : "";
+  return fail("OutputInvalid", `The model's answer does not fit the output schema${why}.`);
 }
 
 /** What the exhaustion rules need to know of a run. */
@@ -159,10 +175,6 @@ export function spendingOf(state: RunState): Spending {
   };
 }
 
-export function textOf(turn: TurnState): string {
-  return turn.content.map((part) => (part.type === "text" ? part.text : "")).join("");
-}
-
 function renderExhausted(exhausted: Exhausted, policy: AgentPolicy): string {
   switch (exhausted) {
     case "turns":
@@ -170,8 +182,34 @@ function renderExhausted(exhausted: Exhausted, policy: AgentPolicy): string {
     case "tool-calls":
       return `The run asked for more than its ${policy.maxToolCalls} tool calls.`;
     case "tokens":
-      return `The run used its ${policy.tokenBudget} tokens without a final answer.`;
+      return `Nothing is left of the run's ${policy.tokenBudget} tokens for another call (completionReserveTokens is ${policy.completionReserveTokens}).`;
   }
+}
+
+/** More money cannot be unspent: a breach fails the run, and a budget without a price would measure nothing (CTX-12, CTX-15). */
+function refuseOnCost(state: RunState, { policy, model }: StepFacts): Step | null {
+  if (policy.costBudgetMicrousd === undefined) return null;
+  if (isCostSpent(policy, state.usage)) return settleOnCost(policy);
+  return model.isPriced
+    ? null
+    : settleOnLimit(
+        "cost",
+        `costBudgetMicrousd is set, and the model has no price: add ${JSON.stringify(model.id)} to \`prices\` of holdfast({ … }).`,
+      );
+}
+
+function settleOnCost(policy: AgentPolicy): Step {
+  return settleOnLimit(
+    "cost",
+    `The run used its ${policy.costBudgetMicrousd} millionths of a US dollar.`,
+  );
+}
+
+function fail(tag: Failure["tag"], message: string): Step {
+  return {
+    kind: "settle",
+    ending: { outcome: "failed", failure: { tag, message }, limit: null },
+  };
 }
 
 function settleOnLimit(limit: PolicyLimit, message: string): Step {

@@ -5,11 +5,11 @@ import type { JsonValue } from "../../../shared/canonical-json.ts";
 import { operationIdOf } from "../../../shared/ids.ts";
 import { isOwnCall } from "../../../shared/wire/messages.ts";
 import type { RecordOf } from "../../../shared/wire/records.ts";
-import { addTokens } from "../../../shared/wire/usage.ts";
 import type { StoredRecord } from "../journal/journal.store.ts";
 import { LogCorrupt } from "../journal/record-codec.ts";
 import { digestJson } from "../../platform/digest.ts";
 import { CALL_MOVES, type CallEvent } from "./call-phase.ts";
+import { usageAfter } from "./fold-usage.ts";
 import { emptyRun, lastTurn, type CallState, type RunState, type TurnState } from "./run-state.ts";
 
 /** The state of a run from all of its records, or null when there are none. Records about the thread are passed over. */
@@ -33,13 +33,18 @@ export function foldRecord(state: RunState, { record, epoch }: StoredRecord): Ru
   if (record.type === "ModelInterrupted") return foldInterruption(state, record);
   const progressed: RunState = {
     ...state,
+    usage: usageAfter(state, state.usage, record),
     lastProgress: record.sequence,
     lastEpoch: epoch ?? state.lastEpoch,
     callMayBeOpen: false,
   };
   switch (record.type) {
     case "InputRecorded":
-      return { ...once(progressed, state.input === null, record), input: record.payload.input };
+      return {
+        ...once(progressed, state.input === null, record),
+        input: record.payload.input,
+        allowances: record.payload.allowances ?? null,
+      };
     case "RunStarted":
       return foldStart(once(progressed, state.start === null, record), record);
     case "ModelResponded":
@@ -53,7 +58,7 @@ export function foldRecord(state: RunState, { record, epoch }: StoredRecord): Ru
             if (intent.dispatch !== call.dispatch + 1) throw new LogCorrupt("a repeated intent");
             return { dispatch: intent.dispatch, preparedEffect: intent.effect };
           }),
-        countCalls(progressed, record.payload.calls.length),
+        progressed,
       );
     case "ToolSettled":
       return foldResult(progressed, record, epoch !== null);
@@ -68,6 +73,11 @@ export function foldRecord(state: RunState, { record, epoch }: StoredRecord): Ru
       }));
     case "OperationDecided":
       return foldDecision(progressed, record);
+    case "BudgetWarned": {
+      const { dimension } = record.payload;
+      const isFirst = !state.warned.includes(dimension);
+      return { ...once(progressed, isFirst, record), warned: [...state.warned, dimension] };
+    }
     case "AbortRequested":
       return { ...once(progressed, state.abort === null, record), abort: record.payload };
     case "SubmissionSettled":
@@ -125,6 +135,7 @@ function foldResponse(state: RunState, record: RecordOf<"ModelResponded">): RunS
     content: payload.content,
     finishReason: payload.finishReason,
     graceFor: payload.graceFor ?? null,
+    outputFaults: payload.outputFaults ?? null,
     calls,
   };
   return {
@@ -132,26 +143,16 @@ function foldResponse(state: RunState, record: RecordOf<"ModelResponded">): RunS
     turns: [...state.turns, next],
     modelFailures: 0,
     retryAt: null,
-    usage: {
-      ...state.usage,
-      ...addTokens(state.usage, payload.usage),
-      turns: state.usage.turns + 1,
-    },
   };
 }
 
 function foldModelFailure(state: RunState, record: RecordOf<"ModelCallFailed">): RunState {
-  const { failure, retryAt, usage } = record.payload;
+  const { failure, retryAt } = record.payload;
   if (failure !== state.modelFailures + 1) throw new LogCorrupt("a repeated model failure");
   return {
     ...state,
     modelFailures: failure,
     retryAt: retryAt === null ? null : Date.parse(retryAt),
-    usage: {
-      ...state.usage,
-      ...addTokens(state.usage, usage),
-      failedModelCalls: state.usage.failedModelCalls + 1,
-    },
   };
 }
 
@@ -162,10 +163,7 @@ function foldInterruption(state: RunState, record: RecordOf<"ModelInterrupted">)
   return {
     ...state,
     interruptedEpoch: supersededEpoch,
-    usage: {
-      ...state.usage,
-      interruptedModelCalls: state.usage.interruptedModelCalls + 1,
-    },
+    usage: usageAfter(state, state.usage, record),
   };
 }
 
@@ -175,26 +173,15 @@ function foldResult(
   byAttempt: boolean,
 ): RunState {
   const { operationId, outcome, output, exhausted } = record.payload;
-  // Calls with an intent were counted by it.
-  const ranRead =
-    (outcome === "success" || outcome === "failure" || outcome === "timeout") &&
-    lastTurn(state)?.calls.find((call) => call.operationId === operationId)?.dispatch === 0;
   const moved = moveCall(state, record, operationId, "settled", () => ({
     result: { outcome, output, ...(exhausted !== undefined && { exhausted }) },
     waitingSince: null,
   }));
   const isComplete = lastTurn(moved)?.calls.every((call) => call.phase === "settled") ?? false;
   return {
-    ...countCalls(moved, ranRead ? 1 : 0),
+    ...moved,
     // An attempt that completed a batch may have opened the next model call before it was lost; a control cannot have.
     callMayBeOpen: isComplete && byAttempt,
-  };
-}
-
-function countCalls(state: RunState, dispatched: number): RunState {
-  return {
-    ...state,
-    usage: { ...state.usage, toolCalls: state.usage.toolCalls + dispatched },
   };
 }
 

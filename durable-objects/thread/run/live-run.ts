@@ -6,6 +6,8 @@ import type { EpochMillis } from "../../../shared/time.ts";
 import type { Binding } from "../../agents/registry.ts";
 import type { Appended } from "../journal/journal.store.ts";
 import type { OpenTurn } from "../progress/open-turn.ts";
+import { tightenPolicy } from "../../context/tighten-policy.ts";
+import type { AgentPolicy } from "../../../shared/wire/policy.ts";
 import { messagesOf, type SelectedHistory } from "./history.ts";
 import { projectRun } from "./project-messages.ts";
 import type { HistoryRun } from "./select-history.ts";
@@ -43,6 +45,7 @@ export class LiveRun {
   readonly waveRevision: number;
   readonly principal: string;
   readonly binding: Binding;
+  readonly policy: AgentPolicy;
   readonly history: SelectedHistory;
   readonly historyMessages: readonly LanguageModelV4Message[];
   readonly inFlight = new Map<string, InFlight>();
@@ -63,6 +66,7 @@ export class LiveRun {
     this.waveRevision = options.waveRevision;
     this.principal = options.principal;
     this.binding = options.binding;
+    this.policy = tightenPolicy(options.binding.agent.policy, options.state.allowances);
     this.history = options.history;
     this.historyMessages = messagesOf(options.history);
     this.#state = options.state;

@@ -1,5 +1,6 @@
 // One model call and the commit of what came of it. Nothing is canonical before the call returned; a call that is lost is repeated.
-import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import { must } from "../../../shared/assert.ts";
 import { planBackoff } from "../../../shared/backoff.ts";
 import { durationMillis } from "../../../shared/define/duration.ts";
 import { MODEL_RETRY_BACKOFF } from "../../../shared/limits.ts";
@@ -14,17 +15,21 @@ import {
   renderModelFault,
   type ModelFault,
 } from "../../model/classify-failure.ts";
+import { costMicrousd } from "../../model/prices.ts";
 import type { ModelResponse, StreamReduction } from "../../model/reduce-stream.ts";
 import type { Tail } from "../journal/journal.store.ts";
 import { stampRecord } from "../journal/record-codec.ts";
 import type { ThreadCore } from "../thread-core.ts";
+import { readAnswer } from "./decide-output.ts";
 import { decideStep, type StepFacts } from "./decide-step.ts";
 import { foldRecord } from "./fold-run.ts";
 import type { LiveRun } from "./live-run.ts";
+import { buildModelRequest } from "./model-request.ts";
 import { planSettlement } from "./plan-settlement.ts";
-import { projectRun } from "./project-messages.ts";
-import type { RunState } from "./run-state.ts";
+import { lastTurn, type RunState } from "./run-state.ts";
 import { settleRun } from "./settle.ts";
+
+type ResponseDraft = Extract<RecordDraft, { type: "ModelResponded" }>;
 
 export interface ModelTurn {
   readonly turn: number;
@@ -90,37 +95,9 @@ async function callOrFail(
     // A model that cannot be made is found at the first call, and the settlement says what to set (GW-03).
     return { kind: "failed", fault: classifyModelError(error), usage: NO_TOKENS };
   }
-  const idleTimeoutMillis = durationMillis(binding.agent.policy.modelIdleTimeout);
-  const options = callOptions(live, graceFor);
+  const idleTimeoutMillis = durationMillis(live.policy.modelIdleTimeout);
+  const options = buildModelRequest(live, live.state, graceFor);
   return callModel({ model, options, signal, idleTimeoutMillis, observe });
-}
-
-/** System instructions of this run, the history, then the run itself. Earlier runs' instructions are not repeated: they were evaluated for
- * other inputs and may contradict this one's. */
-function callOptions(
-  live: LiveRun,
-  graceFor: Exhausted | null,
-): Omit<LanguageModelV4CallOptions, "abortSignal"> {
-  const { binding, state } = live;
-  const instructions = state.start?.payload.instructions ?? "";
-  const schema = binding.outputSchema;
-  return {
-    prompt: [
-      ...(instructions === "" ? [] : [{ role: "system" as const, content: instructions }]),
-      ...live.historyMessages,
-      ...projectRun(state),
-    ],
-    ...(binding.functionTools.length === 0
-      ? {}
-      : {
-          tools: binding.functionTools,
-          // The tools stay in the request, so that its prefix stays as it was; they are only forbidden.
-          toolChoice: { type: graceFor === null ? ("auto" as const) : ("none" as const) },
-        }),
-    ...(schema === null
-      ? {}
-      : { responseFormat: { type: "json" as const, schema, name: "output" } }),
-  };
 }
 
 function responseDraft(
@@ -129,7 +106,7 @@ function responseDraft(
   graceFor: Exhausted | null,
   response: ModelResponse,
   saw: Tail,
-): RecordDraft {
+): ResponseDraft {
   const { content, finishReason, usage, callFaults, sources } = response;
   const { submissionId, runId } = live.state;
   return {
@@ -141,6 +118,7 @@ function responseDraft(
       content,
       finishReason,
       usage,
+      costMicrousd: costMicrousd(usage, live.binding.price),
       model: live.binding.modelIdentity,
       saw: { through: saw.sequence, digest: saw.digest },
       ...(callFaults.length === 0 ? {} : { callFaults }),
@@ -154,13 +132,23 @@ function responseDraft(
 function commitResponse(
   core: ThreadCore,
   live: LiveRun,
-  draft: RecordDraft,
+  draft: ResponseDraft,
   facts: StepFacts,
 ): void {
   const next = foldProvisionally(core, live.state, draft, live.epoch);
   const step = decideStep(next, facts);
-  if (step.kind === "settle") settleRun(core, live, [draft, ...planSettlement(next, step.ending)]);
-  else core.commitAsAttempt(live, "turn", [draft]);
+  const judged = withOutputFaults(draft, next, facts);
+  if (step.kind === "settle") settleRun(core, live, [judged, ...planSettlement(next, step.ending)]);
+  else core.commitAsAttempt(live, "turn", [judged]);
+}
+
+/** What is wrong with a text answer is part of its record: the model is told the same after a crash, whatever the schema is then. */
+function withOutputFaults(draft: ResponseDraft, next: RunState, facts: StepFacts): ResponseDraft {
+  const turn = must(lastTurn(next), "the response is a turn");
+  if (turn.calls.length > 0) return draft;
+  const answer = readAnswer(turn, facts);
+  if (answer.kind !== "undecodable") return draft;
+  return { ...draft, payload: { ...draft.payload, outputFaults: answer.faults } };
 }
 
 /** The failure is canonical, so that a crash keeps the count (RUN-15); the last one shares its batch with the settlement. */
@@ -173,7 +161,7 @@ function commitFailure(
 ): void {
   const { submissionId, runId, modelFailures } = live.state;
   const failure = modelFailures + 1;
-  const mayRetry = fault.isTransient && failure <= live.binding.agent.policy.modelRetries;
+  const mayRetry = fault.isTransient && failure <= live.policy.modelRetries;
   const retryAt = mayRetry
     ? core.clock.now() +
       Math.max(
@@ -192,6 +180,7 @@ function commitFailure(
       ...(fault.httpStatus === null ? {} : { httpStatus: fault.httpStatus }),
       retryAt: retryAt === null ? null : toIsoInstant(retryAt),
       usage,
+      costMicrousd: costMicrousd(usage, live.binding.price),
     },
   };
   if (mayRetry) return core.commitAsAttempt(live, "model-failure", [draft]);

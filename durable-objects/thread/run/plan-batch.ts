@@ -4,6 +4,8 @@ import { renderFaults } from "../../../shared/define/decoded.ts";
 import type { DecodedCall, Tool } from "../../../shared/define/tool.ts";
 import type { ToolOutput } from "../../../shared/wire/messages.ts";
 import type { ToolOutcome } from "../../../shared/wire/records.ts";
+import type { OutputContract } from "../../agents/output-contract.ts";
+import { readAnswer } from "./decide-output.ts";
 import type { CallState, TurnState } from "./run-state.ts";
 
 /** A call that gets its result without a handler. */
@@ -31,6 +33,7 @@ export interface BatchFacts {
   readonly tools: ReadonlyMap<string, Tool>;
   /** The run began under another set of tools: a name that is gone was offered once, and is unavailable rather than wrong (TOOL-11). */
   readonly toolsChanged: boolean;
+  readonly contract: OutputContract;
 }
 
 export function planBatch(turn: TurnState, facts: BatchFacts): BatchPlan {
@@ -69,6 +72,9 @@ function planCall(
       output: { type: "execution-denied", ...(reason !== undefined && { reason }) },
     };
   }
+  if (call.toolName === facts.contract.completionTool) {
+    return invalid(call, explainCompletion(turn, facts.contract));
+  }
   const tool = facts.tools.get(call.toolName);
   if (tool === undefined) {
     return facts.toolsChanged
@@ -89,6 +95,14 @@ function planCall(
   return decoded.ok
     ? { call, tool, decoded: decoded.value }
     : invalid(call, `The arguments do not fit the schema: ${renderFaults(decoded.faults)}`);
+}
+
+/** A completion call that reaches a batch did not complete the run. */
+function explainCompletion(turn: TurnState, contract: OutputContract): string {
+  const answer = readAnswer(turn, contract);
+  return answer.kind === "undecodable"
+    ? `The result does not fit: ${answer.faults}. Call the tool again with the whole result.`
+    : "Call this tool alone, once the results of all other calls are there.";
 }
 
 function invalid(call: CallState, value: string): RejectedCall {

@@ -5,6 +5,7 @@ import { durationMillis } from "../../../shared/define/duration.ts";
 import { runIdOf } from "../../../shared/ids.ts";
 import { MAX_CONTENT_BYTES } from "../../../shared/limits.ts";
 import { toIsoInstant, type EpochMillis } from "../../../shared/time.ts";
+import type { Allowances } from "../../../shared/wire/policy.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
 import type { Binding } from "../../agents/registry.ts";
 import type { ThreadRow } from "../ledger/thread-row.store.ts";
@@ -22,7 +23,7 @@ export function createThreadDrafts(thread: ThreadRow, first: number): RecordDraf
 export function planOpening(
   submissionId: string,
   binding: Binding,
-  input: JsonValue,
+  { input, allowances }: { readonly input: JsonValue; readonly allowances: Allowances | null },
   historyFrom: number,
   now: EpochMillis,
 ): RecordDraft[] {
@@ -31,7 +32,7 @@ export function planOpening(
     type: "InputRecorded",
     submissionId,
     runId,
-    payload: { kind: "user", input },
+    payload: { kind: "user", input, ...(allowances !== null && { allowances }) },
   };
   const { agent, digests } = binding;
   try {

@@ -3,6 +3,7 @@ import { unknownOperationIdOf } from "../../../shared/ids.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
 import type { SettlementPayload } from "../../../shared/wire/settlement.ts";
 import type { Ending } from "./decide-step.ts";
+import { resultDraft } from "./tool-drafts.ts";
 import { lastTurn, openCalls, type CallState, type RunState } from "./run-state.ts";
 
 /** Why an external call without a result is unknown when its run ends. */
@@ -31,8 +32,17 @@ export function planSettlement(state: RunState, ending: Ending): RecordDraft[] {
   };
   return [
     ...lost.map((call) => unknownDraft(state, turn, call, lossReason(ending))),
+    ...completionDrafts(state, turn, ending),
     { type: "SubmissionSettled", submissionId, runId, payload },
   ];
+}
+
+/** A completed run leaves no call without a result: later runs show its turns to their models (RUN-16). */
+function completionDrafts(state: RunState, turn: number, ending: Ending): RecordDraft[] {
+  if (ending.outcome !== "completed" || ending.completion === null) return [];
+  const output = { type: "text", value: "The result was accepted." } as const;
+  const result = { outcome: "success", output, by: "runtime" } as const;
+  return [resultDraft(state, turn, ending.completion, result)];
 }
 
 /** The record that a call may have happened. */

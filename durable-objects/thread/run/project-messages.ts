@@ -1,7 +1,7 @@
 // A run as the messages that a model sees: its own prompt, and its place in the history of later runs. Pure.
 import type { LanguageModelV4Message } from "@ai-sdk/provider";
 import { canonicalJson } from "../../../shared/canonical-json.ts";
-import type { AssistantPart } from "../../../shared/wire/messages.ts";
+import { REPAIR_REQUEST_START, type AssistantPart } from "../../../shared/wire/messages.ts";
 import type { RunState, TurnState } from "./run-state.ts";
 
 /**
@@ -10,7 +10,7 @@ import type { RunState, TurnState } from "./run-state.ts";
  * replayed to later runs; what was said before it stays (RUN-17, CTX-28).
  */
 export function projectRun(state: RunState): LanguageModelV4Message[] {
-  return [...projectInput(state), ...state.turns.flatMap(projectTurn)];
+  return [...projectInput(state), ...state.turns.flatMap((turn) => projectTurn(state, turn))];
 }
 
 /** Without an inputPrompt the model reads the whole input as JSON (CTX-04). */
@@ -34,9 +34,11 @@ function toUserMessage(
   };
 }
 
-function projectTurn(turn: TurnState): LanguageModelV4Message[] {
+export function projectTurn(state: RunState, turn: TurnState): LanguageModelV4Message[] {
   // An empty answer is no message: providers refuse one without content.
-  if (turn.content.length === 0) return [];
+  if (turn.content.length === 0) {
+    return turn.outputFaults === null ? [] : [repairMessage(turn.outputFaults)];
+  }
   const results: Extract<LanguageModelV4Message, { role: "tool" }>["content"] = [];
   for (const call of turn.calls) {
     if (call.result === null) return [];
@@ -49,7 +51,19 @@ function projectTurn(turn: TurnState): LanguageModelV4Message[] {
     });
   }
   const assistant = { role: "assistant" as const, content: turn.content.map(toPromptPart) };
-  return results.length === 0 ? [assistant] : [assistant, { role: "tool", content: results }];
+  if (results.length > 0) return [assistant, { role: "tool", content: results }];
+  // The request to repair an answer is followed by a turn, or about to be.
+  const isLast = turn.turn === state.turns.length;
+  const { outputFaults } = turn;
+  return outputFaults === null || (isLast && state.settlement !== null)
+    ? [assistant]
+    : [assistant, repairMessage(outputFaults)];
+}
+
+/** No provider goes on from an assistant's message: the word is given back with what was wrong (RUN-16). */
+function repairMessage(outputFaults: string): LanguageModelV4Message {
+  const text = `${REPAIR_REQUEST_START}${outputFaults}. Give the whole answer again, in the form that was asked for, and nothing else.`;
+  return { role: "user", content: [{ type: "text", text }] };
 }
 
 type PromptPart = Extract<LanguageModelV4Message, { role: "assistant" }>["content"][number];

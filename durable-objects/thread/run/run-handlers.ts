@@ -33,7 +33,7 @@ export async function runHandlers(
       if (next.tool.effect !== "read") flush(core, live, buffered);
     }
   };
-  const workers = Math.min(live.binding.agent.policy.toolConcurrency, queue.length);
+  const workers = Math.min(live.policy.toolConcurrency, queue.length);
   await Promise.all(Array.from({ length: workers }, worker));
   // A run that was stopped is settled or abandoned next: what its reads returned is of no use.
   if (buffered.length > 0 && !live.signal.aborted) flush(core, live, buffered);
@@ -61,7 +61,7 @@ async function runOne(
       decoded,
       context: handlerContext(core, live, turn, call.toolCallId, operationId, tool.name),
       signal: live.signal,
-      maxResultBytes: live.binding.agent.policy.toolResultBounds.maxBytes,
+      maxResultBytes: live.policy.toolResultBounds.maxBytes,
     });
     core.failpoints.hit("tool:after-handler");
     return run;

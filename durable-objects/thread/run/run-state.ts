@@ -3,10 +3,10 @@ import type { JsonValue } from "../../../shared/canonical-json.ts";
 import { runIdOf } from "../../../shared/ids.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
 import type { AssistantPart, FinishReason } from "../../../shared/wire/messages.ts";
-import type { Exhausted } from "../../../shared/wire/policy.ts";
+import type { Allowances, BudgetDimension, Exhausted } from "../../../shared/wire/policy.ts";
 import type { Effect, RecordOf } from "../../../shared/wire/records.ts";
 import type { SettlementPayload } from "../../../shared/wire/settlement.ts";
-import { NO_USAGE, type Usage } from "../../../shared/wire/usage.ts";
+import { NO_RUN_USAGE, type RunUsage } from "../../../shared/wire/usage.ts";
 import type { CallPhase } from "./call-phase.ts";
 
 /** Why a declared call can never run, found when the response was reduced. */
@@ -43,6 +43,7 @@ export interface TurnState {
   readonly content: readonly AssistantPart[];
   readonly finishReason: FinishReason;
   readonly graceFor: Exhausted | null;
+  readonly outputFaults: string | null;
   readonly calls: readonly CallState[];
 }
 
@@ -56,13 +57,16 @@ export interface RunState {
   readonly submissionId: string;
   readonly runId: string;
   readonly input: JsonValue | null;
+  readonly allowances: Allowances | null;
   /** Null for a submission that never ran. */
   readonly start: RunStart | null;
   readonly turns: readonly TurnState[];
   /** Failures of the model call that comes next. */
   readonly modelFailures: number;
   readonly retryAt: EpochMillis | null;
-  readonly usage: Usage;
+  readonly usage: RunUsage;
+  /** Budgets of which the run was warned. */
+  readonly warned: readonly BudgetDimension[];
   /** A model call may have been open when the last attempt ended: only then is its loss worth a record. */
   readonly callMayBeOpen: boolean;
   readonly interruptedEpoch: number;
@@ -80,11 +84,13 @@ export function emptyRun(submissionId: string): RunState {
     submissionId,
     runId: runIdOf(submissionId),
     input: null,
+    allowances: null,
     start: null,
     turns: [],
     modelFailures: 0,
     retryAt: null,
-    usage: NO_USAGE,
+    usage: NO_RUN_USAGE,
+    warned: [],
     callMayBeOpen: false,
     interruptedEpoch: 0,
     lastEpoch: 0,

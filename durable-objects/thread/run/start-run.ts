@@ -14,12 +14,13 @@ export function startRun(core: ThreadCore, head: Head): TakenUp {
   const { queueSequence, submissionId } = entry;
   const command = must(core.ledger.command(queueSequence), "an owed submission has its input");
   const input: JsonValue = JSON.parse(command.input);
+  const { allowances } = command;
   const first = core.journal.tail().sequence + 1;
   const history = core.history.select(first);
   const now = core.clock.now();
   const drafts = [
     ...createThreadDrafts(thread, first),
-    ...planOpening(submissionId, binding, input, history.from, now),
+    ...planOpening(submissionId, binding, { input, allowances }, history.from, now),
   ];
   const last = first + drafts.length - 1;
   const decision = decideClaim({

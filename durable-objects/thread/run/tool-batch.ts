@@ -22,6 +22,7 @@ export async function runToolBatch(
   const plan = planBatch(turn, {
     tools: live.binding.tools,
     toolsChanged: live.binding.digests.tools !== live.state.start?.payload.digests.tools,
+    contract: live.binding.output,
   });
   if (plan.lost.length > 0) return markUnknown(core, live, turn.turn, plan.lost);
   if (rejectOverBudget(core, live, turn, plan)) return;
@@ -37,7 +38,7 @@ function rejectOverBudget(
   turn: TurnState,
   plan: BatchPlan,
 ): boolean {
-  const { policy } = live.binding.agent;
+  const { policy } = live;
   // Calls with an intent were counted by it.
   const uncounted = plan.candidates.filter(({ call }) => call.dispatch === 0).length;
   // The grace turn was to answer without tools: what it still asks for does not run.

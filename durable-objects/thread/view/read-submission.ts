@@ -2,7 +2,7 @@
 import { runIdOf } from "../../../shared/ids.ts";
 import type { Settlement } from "../../../shared/wire/settlement.ts";
 import type { SubmissionView } from "../../../shared/wire/submission.ts";
-import { NO_USAGE } from "../../../shared/wire/usage.ts";
+import { NO_RUN_USAGE } from "../../../shared/wire/usage.ts";
 import { receiptOf } from "../admission/submit.ts";
 import { requireSubmission } from "../ledger/find-submission.ts";
 import { readRunIfReadable } from "../run/read-run.ts";
@@ -20,7 +20,7 @@ export function readSubmission(core: ThreadCore, submissionId: string): Submissi
     runId: runIdOf(submissionId),
     ...stateOf(core, entry, claimedRun),
     ...(settlement === null ? {} : { settlement }),
-    usage: settlement?.usage ?? readRunIfReadable(core, entry)?.usage ?? NO_USAGE,
+    usage: settlement?.usage ?? readRunIfReadable(core, entry)?.usage ?? NO_RUN_USAGE,
   };
 }
 

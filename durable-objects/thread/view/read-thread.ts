@@ -7,7 +7,7 @@ import type {
   SubmissionSummary,
 } from "../../../shared/wire/submission.ts";
 import type { ThreadView } from "../../../shared/wire/thread.ts";
-import { addUsage, NO_USAGE, type ThreadUsage } from "../../../shared/wire/usage.ts";
+import { addUsage, NO_RUN_USAGE, type ThreadUsage } from "../../../shared/wire/usage.ts";
 import { receiptOf } from "../admission/submit.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import { readRunIfReadable } from "../run/read-run.ts";
@@ -53,7 +53,7 @@ export function readUsage(core: ThreadCore): ThreadUsage {
   const { usage: settledUsage, settled } = core.ledger.settledUsage();
   const owed = core.ledger.owed().map((entry) => ({
     submissionId: entry.submissionId,
-    usage: readRunIfReadable(core, entry)?.usage ?? NO_USAGE,
+    usage: readRunIfReadable(core, entry)?.usage ?? NO_RUN_USAGE,
   }));
   return {
     threadId: core.threadId,

@@ -13,7 +13,7 @@ import type { Transport } from "../../../shared/client/transport.ts";
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
 import { renderEvent, renderRecord, type ThreadEvent } from "../../../shared/wire/events.ts";
 import type { RequestOf } from "../../../shared/wire/requests.ts";
-import { NO_USAGE } from "../../../shared/wire/usage.ts";
+import { NO_RUN_USAGE } from "../../../shared/wire/usage.ts";
 import { input, log, responded, RUN, started, SUBMISSION } from "../support/builders.ts";
 import { Connection, outcomeOf, type StreamEnd } from "./fakes.ts";
 
@@ -54,7 +54,7 @@ const SETTLED: ThreadEvent & FollowedEvent = {
     settlement: {
       outcome: "completed",
       output: NASTY,
-      usage: NO_USAGE,
+      usage: NO_RUN_USAGE,
       settledAt: "2026-11-01T12:00:00.000Z",
       sequence: TAIL + 1,
     },

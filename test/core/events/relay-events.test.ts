@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
 import { renderEvent, renderRecord, renderThrough } from "../../../shared/wire/events.ts";
-import { NO_USAGE } from "../../../shared/wire/usage.ts";
+import { NO_RUN_USAGE } from "../../../shared/wire/usage.ts";
 import {
   EVENT_TIMING,
   relayEvents,
@@ -185,7 +185,7 @@ const settled = renderEvent({
       outcome: "completed",
       output: "ok",
       finishReason: "stop",
-      usage: NO_USAGE,
+      usage: NO_RUN_USAGE,
       settledAt: "2026-11-01T12:00:00.000Z",
       sequence: 3,
     },

@@ -27,6 +27,7 @@ import {
   settled,
   settlement,
   T0,
+  warned,
 } from "../support/builders.ts";
 
 const STAMP = { now: T0, deploymentId: "d" };
@@ -42,6 +43,8 @@ const EVERY = [
   prepared(1, { index: 0 }),
   lost(1, 0),
   settled(1, 1),
+  warned("turns"),
+  warned("cost"),
   abortAsked(),
   settlement(),
   retried(2),

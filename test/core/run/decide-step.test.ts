@@ -1,6 +1,7 @@
 // decide(RunState, policy, now) → Step, from hand-written logs.
 import { describe, expect, it } from "vitest";
 import { decideStep, type Step } from "../../../durable-objects/thread/run/decide-step.ts";
+import type { JsonValue } from "../../../shared/canonical-json.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
 import {
   abortAsked,
@@ -20,7 +21,9 @@ import {
   responded,
   settled,
   T0,
+  type Call,
   type Entry,
+  type Response,
 } from "../support/builders.ts";
 
 const ONE_CALL = [...OPENING, responded(1, { calls: [call()] })];
@@ -73,17 +76,114 @@ describe("[RUN-01] the next step", () => {
   it("of a response without calls is its settlement", () => {
     expect(step([...OPENING, responded(1, { text: "done" })])).toEqual({
       kind: "settle",
-      ending: { outcome: "completed", output: "done", exhausted: null },
+      ending: { outcome: "completed", output: "done", exhausted: null, completion: null },
     });
   });
 
-  it("[RUN-16] of an answer that does not decode is OutputInvalid, which says when it was cut", () => {
-    const refuse = { decodeOutput: () => ({ ok: false as const, faults: [] }) };
-    expect(step([...OPENING, responded(1, { text: "no" })], refuse)).toMatchObject({
+  describe("[RUN-16] of an answer that does not decode", () => {
+    const faults = [{ pointer: "/answer", message: "expected string" }];
+    const refuse = { decodeOutput: () => ({ ok: false as const, faults }), hasOutputSchema: true };
+    const bad = (turn: number) => responded(turn, { text: "no", outputFaults: "bad" });
+    const invalid = {
       ending: { outcome: "failed", failure: { tag: "OutputInvalid" }, limit: null },
+    };
+
+    it("is one repair turn, and then OutputInvalid that names the place", () => {
+      expect(step([...OPENING, bad(1)], refuse)).toEqual({
+        kind: "call-model",
+        turn: 2,
+        graceFor: null,
+      });
+      const second = step([...OPENING, bad(1), bad(2)], refuse);
+      expect(second).toMatchObject(invalid);
+      expect(JSON.stringify(second)).toContain("/answer: expected string");
     });
-    const cut = step([...OPENING, responded(1, { text: "no", finishReason: "length" })], refuse);
-    expect(JSON.stringify(cut)).toContain("cut by its length limit");
+
+    it("is no second repair after tools in between", () => {
+      const entries = [
+        ...OPENING,
+        bad(1),
+        responded(2, { calls: [call()] }),
+        settled(2, 0),
+        bad(3),
+      ];
+      expect(step(entries, refuse)).toMatchObject(invalid);
+    });
+
+    it("stays inside the limits of the run", () => {
+      expect(step([...OPENING, bad(1)], { ...refuse, policy: { maxTurns: 1 } })).toMatchObject(
+        invalid,
+      );
+      const spent = responded(1, { text: "no", usage: { inputTokens: 100 } });
+      const policy = { tokenBudget: 100 };
+      expect(step([...OPENING, spent], { ...refuse, policy })).toMatchObject(invalid);
+    });
+
+    it("is the end in a grace turn", () => {
+      const grace = responded(2, { text: "no", graceFor: "turns" });
+      const policy = { maxTurns: 1 };
+      expect(step([...OPENING, ...turnOf(1), grace], { ...refuse, policy })).toMatchObject(invalid);
+    });
+
+    it("says when it was cut", () => {
+      const cut = (turn: number) => responded(turn, { text: "{}", finishReason: "length" });
+      const any = { hasOutputSchema: true };
+      const end = step([...OPENING, cut(1), cut(2)], any);
+      expect(end).toMatchObject(invalid);
+      expect(JSON.stringify(end)).toContain("cut by its length limit");
+    });
+  });
+
+  describe("[RUN-16] of a call of the completion tool", () => {
+    const contract = {
+      completionTool: "submit",
+      hasOutputSchema: true,
+      decodeOutput: () => ({ ok: false as const, faults: [] }),
+      decodeCompletion: (args: JsonValue) =>
+        JSON.stringify(args).includes("answer")
+          ? { ok: true as const, value: args }
+          : { ok: false as const, faults: [{ pointer: "", message: "no answer" }] },
+    };
+    const submit = (turn: number, args: JsonValue, more: Call[] = [], graceFor?: "turns") =>
+      responded(turn, {
+        calls: [call("submit", args), ...more],
+        ...(graceFor === undefined ? {} : { graceFor }),
+      });
+
+    it("is its arguments as the output", () => {
+      expect(step([...OPENING, submit(1, { answer: 42 })], contract)).toMatchObject({
+        ending: {
+          outcome: "completed",
+          output: { answer: 42 },
+          completion: { operationId: op(1, 0) },
+        },
+      });
+    });
+
+    it("is to run the batch where it stands beside others: it cannot know their results", () => {
+      const entries = [...OPENING, submit(1, { answer: 42 }, [call("look")])];
+      expect(step(entries, contract)).toMatchObject({ kind: "run-tools" });
+    });
+
+    it("is a result and one repair turn where the arguments do not fit", () => {
+      const first = [...OPENING, submit(1, {})];
+      expect(step(first, contract)).toMatchObject({ kind: "run-tools" });
+      const told = [...first, settled(1, 0, "invalid")];
+      expect(step(told, contract)).toMatchObject({ kind: "call-model", turn: 2 });
+      expect(step([...told, submit(2, {})], contract)).toMatchObject({
+        ending: { failure: { tag: "OutputInvalid" } },
+      });
+      expect(step([...told, submit(2, { answer: 1 })], contract)).toMatchObject({
+        ending: { output: { answer: 1 } },
+      });
+    });
+
+    it("[CTX-14] completes the run from its grace turn too", () => {
+      const entries = [...OPENING, ...turnOf(1), submit(2, { answer: 1 }, [], "turns")];
+      expect(step(entries, { ...contract, policy: { maxTurns: 1 } })).toMatchObject({
+        ending: { outcome: "completed", exhausted: "turns" },
+      });
+    });
   });
 
   it("[RUN-04] of a cut answer without a schema is its completion", () => {
@@ -314,7 +414,7 @@ describe("exhaustion", () => {
     const one = responded(1, { calls: [call()], usage: half });
     const two = responded(2, { calls: [call()], usage: half });
     const under = [...OPENING, one, settled(1, 0), two, settled(2, 0)];
-    const budget = { tokenBudget: 100 };
+    const budget = { tokenBudget: 130, completionReserveTokens: 30 };
     expect(step(under, { policy: budget })).toMatchObject({ graceFor: null });
     const over = [
       ...OPENING,
@@ -328,6 +428,92 @@ describe("exhaustion", () => {
     expect(step(over, { policy: { ...budget, onExhaustion: "fail" } })).toMatchObject(
       limitFailure("tokens"),
     );
+  });
+
+  describe("[CTX-36] a call is admitted against what is left of the token budget", () => {
+    const used = [...OPENING, responded(1, { calls: [call()], usage: spent }), settled(1, 0)];
+    const budget = { tokenBudget: 200, completionReserveTokens: 50 };
+    const taking = (tokens: number, changes = {}) =>
+      step(used, {
+        policy: { ...budget, ...changes },
+        estimateCallTokens: () => tokens,
+      });
+
+    it.each([
+      [1, { kind: "call-model", graceFor: null }],
+      [49, { kind: "call-model", graceFor: null }],
+      [50, { kind: "call-model", graceFor: "tokens" }],
+      [99, { kind: "call-model", graceFor: "tokens" }],
+      [100, limitFailure("tokens")],
+    ])("with 100 of 200 used and 50 in reserve, one of %d tokens", (tokens, expected) => {
+      expect(taking(tokens)).toMatchObject(expected);
+    });
+
+    it("under fail the reserve is never touched", () => {
+      expect(taking(50, { onExhaustion: "fail" })).toMatchObject(limitFailure("tokens"));
+    });
+
+    it("a grace turn for another limit has to fit too", () => {
+      expect(taking(99, { maxTurns: 1 })).toMatchObject({ graceFor: "tokens" });
+      expect(taking(100, { maxTurns: 1 })).toMatchObject(limitFailure("tokens"));
+    });
+
+    it("[CTX-17] nothing is estimated where no limit asks for it", () => {
+      const estimateCallTokens = () => {
+        throw new Error("estimated");
+      };
+      expect(step(used, { estimateCallTokens })).toMatchObject({ kind: "call-model" });
+      expect(
+        step(used, { policy: { costBudgetMicrousd: 1_000 }, estimateCallTokens }),
+      ).toMatchObject({ kind: "call-model" });
+    });
+
+    it("[CTX-17] a call past contextTokenLimit is not made", () => {
+      const changes = { tokenBudget: undefined, completionReserveTokens: 0, contextTokenLimit: 40 };
+      expect(taking(40, changes)).toMatchObject({ kind: "call-model" });
+      expect(taking(41, changes)).toMatchObject({
+        ending: { failure: { tag: "ContextBudgetError" }, limit: null },
+      });
+    });
+  });
+
+  describe("[CTX-12, CTX-15] a cost budget", () => {
+    const policy = { costBudgetMicrousd: 100 };
+    const costing = (costMicrousd: number, response: Response = { calls: [call()] }) => [
+      ...OPENING,
+      responded(1, { ...response, costMicrousd }),
+    ];
+
+    it("lets a run go on below it, stops it before a call at it, and fails it at once past it", () => {
+      const done = settled(1, 0);
+      expect(step([...costing(99), done], { policy })).toMatchObject({ kind: "call-model" });
+      expect(step(costing(100), { policy })).toMatchObject({ kind: "run-tools" });
+      expect(step([...costing(100), done], { policy })).toMatchObject(limitFailure("cost"));
+      expect(step(costing(101), { policy })).toMatchObject(limitFailure("cost"));
+    });
+
+    it("fails even the answer that breaches it: money cannot be unspent", () => {
+      expect(step(costing(101, { text: "done" }), { policy })).toMatchObject(limitFailure("cost"));
+      expect(step(costing(100, { text: "done" }), { policy })).toMatchObject({
+        ending: { outcome: "completed" },
+      });
+    });
+
+    it("[GW-04] is refused before the first call without a price, naming the entry", () => {
+      const model = { id: "openai/gpt-6-luna", isPriced: false };
+      const refused = step(OPENING, { policy, model });
+      expect(refused).toMatchObject(limitFailure("cost"));
+      expect(JSON.stringify(refused)).toContain("openai/gpt-6-luna");
+      expect(step(OPENING, { model })).toMatchObject({ kind: "call-model" });
+    });
+  });
+
+  it("[TOOL-07] a provider that runs tools while it answers is not called without room for one", () => {
+    const entries = [...OPENING, ...turnOf(1)];
+    const policy = { maxToolCalls: 1 };
+    const model = { runsProviderTools: true };
+    expect(step(entries, { policy, model })).toMatchObject({ graceFor: "tool-calls" });
+    expect(step(entries, { policy })).toMatchObject({ graceFor: null });
   });
 
   it("[CTX-14] a batch that a limit rejected leads to the grace turn for that limit", () => {

@@ -19,6 +19,7 @@ import {
 import { groupRuns } from "../../../durable-objects/thread/run/select-history.ts";
 import { intentsDraft } from "../../../durable-objects/thread/run/tool-drafts.ts";
 import {
+  ANY_TEXT,
   asked,
   call,
   decided,
@@ -196,7 +197,7 @@ describe("[TOOL-05] what runs of an edited call", () => {
   it("is decoded from the person's arguments, and its intent carries their digest", () => {
     const state = fold(...EDIT, decided(1, 0, "approve", 0));
     const turn = must(lastTurn(state), "a turn");
-    const plan = planBatch(turn, { tools, toolsChanged: false });
+    const plan = planBatch(turn, { tools, toolsChanged: false, contract: ANY_TEXT });
     for (const { decoded } of plan.candidates) {
       decoded.execute(z.custom<ToolContext>().parse({}));
     }
@@ -211,7 +212,11 @@ describe("[TOOL-05] what runs of an edited call", () => {
   it("is invalid where a later deployment's schema refuses what the person wrote", () => {
     const one = [...OPENING, responded(1, { calls: [call("act", SHOWN)] }), asked(1, 0)];
     const state = fold(...one, edited(1, 0, { to: 7 }, SHOWN));
-    const plan = planBatch(must(lastTurn(state), "a turn"), { tools, toolsChanged: true });
+    const plan = planBatch(must(lastTurn(state), "a turn"), {
+      tools,
+      toolsChanged: true,
+      contract: ANY_TEXT,
+    });
     expect(plan.candidates).toEqual([]);
     expect(plan.rejected).toMatchObject([{ outcome: "invalid" }]);
   });
@@ -219,7 +224,11 @@ describe("[TOOL-05] what runs of an edited call", () => {
   it("makes a call run whose own arguments did not fit", () => {
     const bad = [...OPENING, responded(1, { calls: [call("act", { to: 7 })] })];
     const planOf = (entries: readonly RecordDraft[]) =>
-      planBatch(must(lastTurn(fold(...entries)), "a turn"), { tools, toolsChanged: false });
+      planBatch(must(lastTurn(fold(...entries)), "a turn"), {
+        tools,
+        toolsChanged: false,
+        contract: ANY_TEXT,
+      });
     expect(planOf(bad)).toMatchObject({ candidates: [], rejected: [{ outcome: "invalid" }] });
     const mended = planOf([...bad, edited(1, 0, EDITED, { to: 7 })]);
     expect(mended).toMatchObject({ candidates: [{ call: { args: EDITED } }], rejected: [] });

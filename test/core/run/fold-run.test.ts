@@ -84,6 +84,10 @@ describe("folding a log", () => {
       toolCalls: 2,
       failedModelCalls: 1,
       interruptedModelCalls: 1,
+      costMicrousd: 0,
+      unpricedModelCalls: 0,
+      lastInputTokens: 10,
+      lastOutputTokens: 5,
     });
   });
 

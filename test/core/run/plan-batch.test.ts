@@ -8,6 +8,7 @@ import { planBatch } from "../../../durable-objects/thread/run/plan-batch.ts";
 import { lastTurn } from "../../../durable-objects/thread/run/run-state.ts";
 import { intentsDraft } from "../../../durable-objects/thread/run/tool-drafts.ts";
 import {
+  ANY_TEXT,
   asked,
   call,
   decided,
@@ -41,7 +42,7 @@ const TOOLS = new Map(
 function plan(response: Response, more: readonly RecordDraft[] = [], toolsChanged = false) {
   const state = fold(...OPENING, responded(1, response), ...more);
   const turn = must(lastTurn(state), "a turn");
-  const planned = planBatch(turn, { tools: TOOLS, toolsChanged });
+  const planned = planBatch(turn, { tools: TOOLS, toolsChanged, contract: ANY_TEXT });
   return {
     lost: planned.lost.map((each) => each.index),
     rejected: planned.rejected.map((each) => `${each.call.index} ${each.outcome}`),

@@ -4,7 +4,12 @@ import { planSettlement } from "../../../durable-objects/thread/run/plan-settlem
 import type { Ending } from "../../../durable-objects/thread/run/decide-step.ts";
 import { call, fold, lost, op, OPENING, prepared, responded } from "../support/builders.ts";
 
-const DONE: Ending = { outcome: "completed", output: "done", exhausted: null };
+const DONE: Ending = {
+  outcome: "completed",
+  output: "done",
+  exhausted: null,
+  completion: null,
+};
 const LATE: Ending = {
   outcome: "failed",
   failure: { tag: "PolicyLimitError", message: "late" },

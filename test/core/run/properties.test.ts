@@ -6,6 +6,8 @@ import type { AgentPolicy, AgentPolicyInput } from "../../../shared/wire/policy.
 import { AgentPolicySchema } from "../../../shared/wire/policy.ts";
 import type { DecisionKind } from "../../../shared/wire/operations.ts";
 import type { RecordDraft, ToolOutcome } from "../../../shared/wire/records.ts";
+import { withBudgetWarnings } from "../../../durable-objects/thread/run/budget-drafts.ts";
+import type { RunUsage } from "../../../shared/wire/usage.ts";
 import { decideBatchExhaustion } from "../../../durable-objects/context/exhaustion.ts";
 import type { StoredRecord } from "../../../durable-objects/thread/journal/journal.store.ts";
 import { decideStep } from "../../../durable-objects/thread/run/decide-step.ts";
@@ -45,6 +47,11 @@ interface World {
   readonly crash: "never" | "after-intents" | "during-call";
   readonly fails: boolean;
   readonly tokens: number;
+  readonly costMicrousd: number;
+  /** What the next call is estimated to take. */
+  readonly estimate: number;
+  /** The answer fits the output schema. */
+  readonly fits: boolean;
   readonly decision: Exclude<DecisionKind, "abort">;
   readonly isDecided: boolean;
   readonly abort: boolean;
@@ -57,19 +64,29 @@ const worldArb: fc.Arbitrary<World> = fc.record({
   crash: fc.constantFrom("never", "never", "after-intents", "during-call"),
   fails: fc.boolean(),
   tokens: fc.nat({ max: 60 }),
+  costMicrousd: fc.nat({ max: 20 }),
+  estimate: fc.integer({ min: 1, max: 60 }),
+  fits: fc.boolean(),
   decision: fc.constantFrom("completed", "failed", "never-started", "safe-to-retry"),
   isDecided: fc.boolean(),
   abort: fc.nat({ max: 30 }).map((n) => n === 0),
   passesMillis: fc.constantFrom(1, 10, 20_000),
 });
 
-const policyArb: fc.Arbitrary<AgentPolicyInput> = fc.record({
-  maxTurns: fc.integer({ min: 1, max: 5 }),
-  maxToolCalls: fc.integer({ min: 0, max: 8 }),
-  repeatedFailureLimit: fc.integer({ min: 0, max: 4 }),
-  onExhaustion: fc.constantFrom("final-answer", "fail"),
-  tokenBudget: fc.integer({ min: 1, max: 400 }),
-});
+const policyArb: fc.Arbitrary<AgentPolicyInput> = fc
+  .record({
+    maxTurns: fc.integer({ min: 1, max: 5 }),
+    maxToolCalls: fc.integer({ min: 0, max: 8 }),
+    repeatedFailureLimit: fc.integer({ min: 0, max: 4 }),
+    onExhaustion: fc.constantFrom("final-answer" as const, "fail" as const),
+    tokenBudget: fc.integer({ min: 1, max: 400 }),
+    costBudgetMicrousd: fc.integer({ min: 1, max: 80 }),
+    reserve: fc.nat({ max: 99 }),
+  })
+  .map(({ reserve, ...policy }) => ({
+    ...policy,
+    completionReserveTokens: Math.floor((policy.tokenBudget * reserve) / 100),
+  }));
 
 /** What a world that never tires does when the script is over: the model answers. */
 const CALM: World = {
@@ -78,6 +95,9 @@ const CALM: World = {
   crash: "never",
   fails: false,
   tokens: 1,
+  costMicrousd: 0,
+  estimate: 1,
+  fits: true,
   decision: "completed",
   isDecided: false,
   abort: false,
@@ -89,6 +109,12 @@ class Simulation {
   /** Starts of external handlers by operation and dispatch. */
   readonly dispatched: string[] = [];
   waits: string[] = [];
+  /** What was known when each call of the model was let through. */
+  readonly admitted: {
+    readonly usage: RunUsage;
+    readonly estimate: number;
+    readonly isGrace: boolean;
+  }[] = [];
   readonly #script: World[];
   readonly #policy: AgentPolicy;
   #now = T0 + 10;
@@ -102,8 +128,12 @@ class Simulation {
     this.append(...OPENING);
   }
 
+  /** As a commit of an attempt does: with the warnings that its records call for. */
   append(...drafts: readonly RecordDraft[]): void {
-    for (const draft of drafts) this.drafts.push({ draft, epoch: this.#epoch });
+    const state = foldRun(this.stored);
+    const all =
+      state === null ? drafts : withBudgetWarnings(state, this.#policy, drafts, this.#now);
+    for (const draft of all) this.drafts.push({ draft, epoch: this.#epoch });
   }
 
   control(...drafts: readonly RecordDraft[]): void {
@@ -138,6 +168,10 @@ class Simulation {
         ...facts({ now: this.#now }),
         policy: this.#policy,
         supersededEpoch: this.#superseded,
+        estimateCallTokens: () => world.estimate,
+        decodeOutput: (text) =>
+          text === "words" ? { ok: true, value: text } : { ok: false, faults: [] },
+        hasOutputSchema: true,
       });
       switch (step.kind) {
         case "settle":
@@ -147,6 +181,11 @@ class Simulation {
           this.append(interrupted(step.turn, step.supersededEpoch));
           break;
         case "call-model":
+          this.admitted.push({
+            usage: state.usage,
+            estimate: world.estimate,
+            isGrace: step.graceFor !== null,
+          });
           this.#callModel(state, step, world);
           break;
         case "mark-unknown":
@@ -183,7 +222,8 @@ class Simulation {
     }
     this.append(
       responded(step.turn, {
-        text: "words",
+        text: world.fits ? "words" : "drivel",
+        costMicrousd: world.costMicrousd,
         calls: world.calls.map((effect) => call(effect)),
         usage: { inputTokens: world.tokens },
         ...(step.graceFor === null ? {} : { graceFor: step.graceFor }),
@@ -309,6 +349,50 @@ describe("[RUN-01] any run", () => {
       expect(turns.length).toBeLessThanOrEqual(policy.maxTurns + 1);
       expect(grace.length).toBeLessThanOrEqual(policy.onExhaustion === "fail" ? 0 : 1);
       if (grace.length === 1) expect(turns.at(-1)).toBe(grace[0]);
+    });
+  });
+
+  it("[CTX-36, CTX-12] is never past the check that should have stopped it", () => {
+    everyRun(({ admitted }, policy) => {
+      const { tokenBudget = Infinity, completionReserveTokens, costBudgetMicrousd } = policy;
+      for (const { usage, estimate, isGrace } of admitted) {
+        const room = isGrace ? tokenBudget : tokenBudget - completionReserveTokens;
+        expect(usage.inputTokens + usage.outputTokens + estimate).toBeLessThan(room);
+        expect(usage.costMicrousd).toBeLessThan(costBudgetMicrousd ?? Infinity);
+      }
+    });
+  });
+
+  it("[CTX-14, CTX-02] dispatches no more calls than it may", () => {
+    everyRun((simulation, policy) => {
+      const redispatched = simulation.dispatched.filter((name) => !name.endsWith("#1")).length;
+      const { toolCalls } = simulation.state.usage;
+      expect(toolCalls).toBeLessThanOrEqual(policy.maxToolCalls + redispatched);
+    });
+  });
+
+  it("[CTX-15] completes within its cost, or fails", () => {
+    everyRun((simulation, policy) => {
+      const { usage, settlement } = simulation.state;
+      if (usage.costMicrousd <= (policy.costBudgetMicrousd ?? Infinity)) return;
+      expect(settlement?.payload.outcome).not.toBe("completed");
+    });
+  });
+
+  it("[CTX-13] is warned of each budget once at most, and of every limit that ended it", () => {
+    everyRun((simulation) => {
+      const { warned, settlement } = simulation.state;
+      expect(new Set(warned).size).toBe(warned.length);
+      const limit = settlement?.payload.exhausted;
+      // A batch that is too large may end a run with most of its calls unused.
+      if (limit === "turns") expect(warned).toContain(limit);
+    });
+  });
+
+  it("[RUN-16] repairs an answer once at most", () => {
+    everyRun((simulation) => {
+      const answers = simulation.state.turns.filter((turn) => turn.calls.length === 0);
+      expect(answers.length).toBeLessThanOrEqual(2);
     });
   });
 

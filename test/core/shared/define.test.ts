@@ -1,8 +1,11 @@
 // Defining agents and tools: what is refused, with which words, and what their digests cover.
+import { anthropic } from "@ai-sdk/anthropic";
+import { openai } from "@ai-sdk/openai";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { defineAgent, type AgentOptions } from "../../../shared/define/agent.ts";
 import { defineTool, type ToolOptions } from "../../../shared/define/tool.ts";
+import { must } from "../../../shared/assert.ts";
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
 import { AgentPolicySchema, type AgentPolicyInput } from "../../../shared/wire/policy.ts";
 import { environment } from "../support/environment.ts";
@@ -34,6 +37,12 @@ function tool(changes: Partial<AnyTool> = {}) {
   });
 }
 
+function bindingOf(changes: Partial<StringAgent>) {
+  const env = environment({ OPENAI_API_KEY: "k" });
+  const registry = new AgentRegistry([agent(changes)], {}, env);
+  return must(registry.find("helper"), "the agent is registered");
+}
+
 function refusal(make: () => unknown): string {
   try {
     make();
@@ -55,6 +64,7 @@ describe("[CTX-01] an agent's policy", () => {
       modelRetries: 2,
       modelIdleTimeout: "60 seconds",
       onExhaustion: "final-answer",
+      completionReserveTokens: 0,
       toolResultBounds: { maxBytes: 51_200 },
     });
   });
@@ -72,6 +82,11 @@ describe("[CTX-01] an agent's policy", () => {
     ["policy.modelRetries", { modelRetries: 21 }],
     ["policy.modelIdleTimeout", { modelIdleTimeout: "0 days" }],
     ["policy.tokenBudget", { tokenBudget: 0 }],
+    ["policy.completionReserveTokens", { completionReserveTokens: 1 }],
+    ["policy.completionReserveTokens", { completionReserveTokens: 100, tokenBudget: 100 }],
+    ["policy.completionReserveTokens", { completionReserveTokens: -1, tokenBudget: 100 }],
+    ["policy.costBudgetMicrousd", { costBudgetMicrousd: 0 }],
+    ["policy.contextTokenLimit", { contextTokenLimit: 0 }],
     ["policy.toolResultBounds.maxBytes", { toolResultBounds: { maxBytes: 255 } }],
     ["policy.toolResultBounds.maxBytes", { toolResultBounds: { maxBytes: 1_048_577 } }],
   ])("is refused by name: %s %j", (field, policy) => {
@@ -81,6 +96,7 @@ describe("[CTX-01] an agent's policy", () => {
   it.each<AgentPolicyInput>([
     { maxTurns: 1, maxToolCalls: 0, toolConcurrency: 1, repeatedFailureLimit: 0, modelRetries: 0 },
     { maxTurns: 1_000, toolConcurrency: 64, modelRetries: 20, tokenBudget: 1 },
+    { tokenBudget: 100, completionReserveTokens: 99, costBudgetMicrousd: 1, contextTokenLimit: 1 },
     { maxDuration: "365 days", toolResultBounds: { maxBytes: 256 } },
   ])("is accepted at its bounds: %j", (policy) => {
     expect(agent({ policy }).policy).toMatchObject(policy);
@@ -111,7 +127,7 @@ describe("defining an agent", () => {
     ["execute", { execute: () => null }],
   ])("[UX-04] names a field that there is not, and those that there are: %s", (names, fields) => {
     expect(refusal(() => agent(z.custom<Partial<StringAgent>>().parse(fields)))).toBe(
-      `agent "helper": ${names}: no such field; the fields are id, revision, description, input, output, instructions, inputPrompt, model, tools, policy`,
+      `agent "helper": ${names}: no such field; the fields are id, revision, description, input, output, instructions, inputPrompt, model, tools, providerTools, completionTool, policy`,
     );
   });
 
@@ -332,5 +348,115 @@ describe("a tool of the wrong kind, as untyped code has it", () => {
     const asks = (needsApproval: AnyTool["needsApproval"]): boolean =>
       tool(needsApproval === undefined ? {} : { needsApproval }).mayNeedApproval;
     expect([undefined, false, true, () => false].map(asks)).toEqual([false, false, true, true]);
+  });
+});
+
+describe("[RUN-16] a completion tool", () => {
+  const output = z.object({ answer: z.string() });
+
+  it("is a tool with the output's schema beside the agent's own", () => {
+    const [tool] = bindingOf({ completionTool: "submit_result", output }).callTools.slice(-1);
+    expect(tool).toMatchObject({
+      type: "function",
+      name: "submit_result",
+      inputSchema: { properties: { answer: { type: "string" } }, additionalProperties: false },
+    });
+  });
+
+  it.each<[string, Partial<StringAgent>]>([
+    ["needs an output schema", { completionTool: "submit_result" }],
+    ["output is not an object", { completionTool: "submit_result", output: z.string() }],
+    ["two are named act", { completionTool: "act", output, tools: { act: tool() } }],
+    ["completionTool", { completionTool: "two words", output }],
+  ])("is refused where it cannot be: %s", (why, changes) => {
+    expect(refusal(() => agent(changes))).toContain(why);
+  });
+
+  it("takes what stands in a code fence for what was meant", () => {
+    const { decodeOutput } = agent({ output });
+    for (const text of ['```json\n{"answer":"a"}\n```', ' ```\n{"answer":"a"}```\n']) {
+      expect(decodeOutput(text)).toEqual({ ok: true, value: { answer: "a" } });
+    }
+    expect(decodeOutput('Here: ```json\n{"answer":"a"}\n```').ok).toBe(false);
+  });
+});
+
+describe("[RUN-16] a model is told what its output looks like", () => {
+  const output = z.object({ answer: z.string() });
+  const told = (model: string, more: object = {}) => {
+    const { outputFormat, outputInstruction } = bindingOf({ model, output, ...more });
+    return { schema: outputFormat !== null, words: outputInstruction };
+  };
+
+  it.each(["openai/m", "anthropic/m", "google/m", "openai-compatible/m", "local/m"])(
+    "by its schema where the provider takes one: %s",
+    (model) => {
+      expect(told(model)).toEqual({ schema: true, words: "" });
+    },
+  );
+
+  it.each(["workers-ai/@cf/m", "groq/m"])(
+    "in words where it does not, or nobody knows: %s",
+    (model) => {
+      expect(told(model)).toMatchObject({
+        schema: false,
+        words: expect.stringContaining('"answer"'),
+      });
+    },
+  );
+
+  it("by the name of the completion tool where there is one", () => {
+    expect(told("openai/m", { completionTool: "submit_result" })).toMatchObject({
+      schema: false,
+      words: expect.stringContaining("submit_result"),
+    });
+  });
+});
+
+describe("[TOOL-13] provider tools", () => {
+  const providerTools = {
+    search: openai.tools.webSearch({ searchContextSize: "low" }),
+  };
+
+  it("are the AI SDK's, under the agent's names, and part of the tools' digest", () => {
+    const binding = bindingOf({ model: "openai/m", providerTools });
+    expect(binding.providerTools).toEqual([
+      {
+        type: "provider",
+        id: "openai.web_search",
+        name: "search",
+        args: { searchContextSize: "low" },
+      },
+    ]);
+    expect(binding.callTools).toEqual(binding.providerTools);
+    expect(binding.digests.tools).not.toBe(bindingOf({ model: "openai/m" }).digests.tools);
+    expect(() => binding.model()).not.toThrow();
+  });
+
+  it.each([
+    ["anthropic/claude-opus-5", { search: openai.tools.webSearch({}) }],
+    ["local/helper", { search: openai.tools.webSearch({}) }],
+    ["openai/m", { search: anthropic.tools.webSearch_20250305({ maxUses: 2 }) }],
+  ])("fail the first call of a model that cannot run them, naming both: %s", (model, tools) => {
+    const binding = bindingOf({ model, providerTools: tools });
+    expect(() => binding.model()).toThrow(
+      new RegExp(`${model.replaceAll(".", "\\.")}.*search.*web_search`),
+    );
+  });
+
+  it.each([
+    ["providerTools.search", { search: { type: "function" } }],
+    ["providerTools.search", { search: "openai.web_search" }],
+    ["providerTools", { "two words": openai.tools.webSearch({}) }],
+  ])("are refused where they are none: %s", (field, tools) => {
+    const wrong = z.custom<StringAgent["providerTools"]>().parse(tools);
+    expect(refusal(() => agent({ providerTools: wrong ?? {} }))).toContain(field);
+  });
+
+  it("are refused under the name of another tool", () => {
+    const act = openai.tools.webSearch({});
+    expect(refusal(() => agent({ providerTools: { act }, tools: { act: tool() } }))).toContain(
+      "two are named act",
+    );
   });
 });

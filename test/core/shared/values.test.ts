@@ -212,6 +212,8 @@ describe("backoff", () => {
 describe("what the ledger keeps of usage", () => {
   it("[PERF-07] is every count, in an order that is only ever appended to", () => {
     expect(USAGE_FIELDS.toSorted()).toEqual(Object.keys(UsageSchema.shape).toSorted());
-    expect(encodeUsage({ ...NO_USAGE, inputTokens: 7, toolCalls: 2 })).toBe("[7,0,0,0,0,2,0,0]");
+    expect(encodeUsage({ ...NO_USAGE, inputTokens: 7, toolCalls: 2 })).toBe(
+      "[7,0,0,0,0,2,0,0,0,0]",
+    );
   });
 });

@@ -1,22 +1,22 @@
 // Hand-written event logs for tests of pure code: drafts of one run, stamped and checked by the record schema.
 import type { JsonValue } from "../../../shared/canonical-json.ts";
-import type { Decoded } from "../../../shared/define/decoded.ts";
 import { operationIdOf, runIdOf, submissionIdOf } from "../../../shared/ids.ts";
 import { must } from "../../../shared/assert.ts";
 import type { AssistantPart, FinishReason } from "../../../shared/wire/messages.ts";
 import type { DecisionKind } from "../../../shared/wire/operations.ts";
 import { AgentPolicySchema, type AgentPolicyInput } from "../../../shared/wire/policy.ts";
-import type { Exhausted } from "../../../shared/wire/policy.ts";
+import type { BudgetDimension, Exhausted } from "../../../shared/wire/policy.ts";
 import {
   ThreadRecordSchema,
   type RecordDraft,
   type RecordOf,
   type ToolOutcome,
 } from "../../../shared/wire/records.ts";
-import { NO_TOKENS, NO_USAGE, type TokenUsage } from "../../../shared/wire/usage.ts";
+import { NO_RUN_USAGE, NO_TOKENS, type TokenUsage } from "../../../shared/wire/usage.ts";
 import { digestJson } from "../../../durable-objects/platform/digest.ts";
 import type { StoredRecord } from "../../../durable-objects/thread/journal/journal.store.ts";
 import { stampRecord } from "../../../durable-objects/thread/journal/record-codec.ts";
+import type { OutputContract } from "../../../durable-objects/agents/output-contract.ts";
 import type { StepFacts } from "../../../durable-objects/thread/run/decide-step.ts";
 import { foldRun } from "../../../durable-objects/thread/run/fold-run.ts";
 import type { RunState } from "../../../durable-objects/thread/run/run-state.ts";
@@ -103,12 +103,14 @@ export interface Response {
   readonly calls?: readonly Call[];
   readonly finishReason?: FinishReason;
   readonly usage?: Partial<TokenUsage>;
+  readonly costMicrousd?: number | null;
+  readonly outputFaults?: string;
   readonly graceFor?: Exhausted;
   readonly callFaults?: RecordOf<"ModelResponded">["payload"]["callFaults"];
 }
 
 export function responded(turn: number, response: Response = {}): RecordDraft {
-  const { text, calls = [], finishReason, usage, graceFor, callFaults } = response;
+  const { text, calls = [], finishReason, usage, graceFor, callFaults, outputFaults } = response;
   const content: AssistantPart[] = [
     ...(text === undefined ? [] : [{ type: "text" as const, text }]),
     ...calls.map(({ tool, args }, index) => ({
@@ -126,9 +128,11 @@ export function responded(turn: number, response: Response = {}): RecordDraft {
       content,
       finishReason: finishReason ?? (calls.length === 0 ? "stop" : "tool-calls"),
       usage: { ...NO_TOKENS, ...usage },
+      costMicrousd: response.costMicrousd === undefined ? 0 : response.costMicrousd,
       model: { provider: "test", name: "model" },
       saw: { through: 1, digest: DIGEST },
       ...(graceFor === undefined ? {} : { graceFor }),
+      ...(outputFaults === undefined ? {} : { outputFaults }),
       ...(callFaults === undefined ? {} : { callFaults }),
     },
   };
@@ -150,6 +154,7 @@ export function modelFailed(
       httpStatus: 503,
       retryAt: retryAt === null ? null : new Date(retryAt).toISOString(),
       usage: { ...NO_TOKENS, ...usage },
+      costMicrousd: 0,
     },
   };
 }
@@ -188,6 +193,9 @@ export function prepared(turn: number, ...intents: readonly Intent[]): RecordDra
   };
 }
 
+/** Outcomes that only a handler that ran can have. */
+const BY_HANDLER = new Set<ToolOutcome>(["success", "failure", "timeout"]);
+
 export function settled(
   turn: number,
   index: number,
@@ -206,7 +214,7 @@ export function settled(
       ...identity(turn, index),
       outcome,
       output: options.output ?? { type: "text", value: `${outcome} ${turn}.${index}` },
-      by: options.by ?? "handler",
+      by: options.by ?? (BY_HANDLER.has(outcome) ? "handler" : "runtime"),
       ...(options.exhausted === undefined ? {} : { exhausted: options.exhausted }),
     },
   };
@@ -282,6 +290,10 @@ export function edited(
   };
 }
 
+export function warned(dimension: BudgetDimension): RecordDraft {
+  return { type: "BudgetWarned", ...OF_RUN, payload: { dimension, used: 8, limit: 10 } };
+}
+
 export function abortAsked(): RecordDraft {
   return { type: "AbortRequested", ...OF_RUN, payload: { author: "ann", reason: null } };
 }
@@ -292,7 +304,7 @@ export function settlement(unknowns: readonly string[] = []): RecordDraft {
     ...OF_RUN,
     payload: {
       outcome: "aborted",
-      usage: NO_USAGE,
+      usage: NO_RUN_USAGE,
       ...(unknowns.length === 0 ? {} : { unknowns: [...unknowns] }),
     },
   };
@@ -306,21 +318,28 @@ export function retried(afterEpoch: number): RecordDraft {
   };
 }
 
-/** The facts of a decision: the default policy, early in the run, any text is an answer. */
+/** Any text is an answer. */
+export const ANY_TEXT: OutputContract = {
+  decodeOutput: (value) => ({ ok: true, value }),
+  decodeCompletion: (value) => ({ ok: true, value }),
+  hasOutputSchema: false,
+  completionTool: null,
+};
+
+/** The facts of a decision: the default policy, early in the run, any text is an answer, a call takes one token. */
 export function facts(
-  changes: {
+  changes: Partial<Omit<StepFacts, "policy" | "model">> & {
     readonly policy?: AgentPolicyInput;
-    readonly now?: number;
-    readonly supersededEpoch?: number;
-    readonly decodeOutput?: (text: string) => Decoded<JsonValue>;
-    readonly hasOutputSchema?: boolean;
+    readonly model?: Partial<StepFacts["model"]>;
   } = {},
 ): StepFacts {
   return {
+    ...ANY_TEXT,
+    now: T0 + 1_000,
+    supersededEpoch: null,
+    estimateCallTokens: () => 1,
+    ...changes,
     policy: AgentPolicySchema.parse(changes.policy ?? {}),
-    now: changes.now ?? T0 + 1_000,
-    supersededEpoch: changes.supersededEpoch ?? null,
-    decodeOutput: changes.decodeOutput ?? ((value) => ({ ok: true, value })),
-    hasOutputSchema: changes.hasOutputSchema ?? false,
+    model: { id: "test/model", isPriced: true, runsProviderTools: false, ...changes.model },
   };
 }
