@@ -94,8 +94,8 @@ function bind(agent: Agent, models: ModelRegistry, prices: PriceTable, env: Envi
     callTools: [...agent.tools.map(toFunctionTool), ...completionTools(agent), ...providerTools],
     providerTools,
     output: {
-      decodeOutput: agent.decodeOutput,
-      decodeCompletion: agent.decodeCompletion,
+      decodeOutput: (text) => agent.decodeOutput(text),
+      decodeCompletion: (args) => agent.decodeCompletion(args),
       hasOutputSchema: agent.outputJsonSchema !== null,
       completionTool: agent.completionTool,
     },

@@ -10,7 +10,7 @@ import { MAX_CALLS_PER_TURN, MAX_CONTENT_BYTES } from "../../shared/limits.ts";
 import { isOwnCall } from "../../shared/wire/messages.ts";
 import { TokenUsageSchema, NO_TOKENS, type TokenUsage } from "../../shared/wire/usage.ts";
 import { raceSignal, type Raced } from "../platform/deadline.ts";
-import { classifyModelError, type ModelFault } from "./classify-failure.ts";
+import { classifyModelError, classifyStreamError, type ModelFault } from "./classify-failure.ts";
 import {
   beginReduction,
   endReduction,
@@ -72,7 +72,7 @@ async function readCall(
       if (read.kind !== "done") return failedOf(read, reduction);
       if (read.value.done) return endOf(reduction);
       const error = partError(read.value.value);
-      if (error !== null) return failed(classifyModelError(error.error), reduction);
+      if (error !== null) return failed(classifyStreamError(error.error), reduction);
       reducePart(reduction, read.value.value);
       call.observe?.(reduction);
     }

@@ -34,3 +34,18 @@ function closeEach(
   // fromEntries defines: a field named __proto__ stays a field.
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, close(schema)]));
 }
+
+/** Every field of every object in it has to be there: what OpenAI's strict mode asks of a schema. */
+export function requiresAll(schema: JSONSchema7): boolean {
+  const { properties = {}, required = [], items, anyOf = [], oneOf = [], allOf = [] } = schema;
+  const parts = [
+    ...Object.values(properties),
+    ...[items ?? []].flat(),
+    ...[...anyOf, ...oneOf, ...allOf],
+    ...Object.values(schema.definitions ?? {}),
+  ];
+  return (
+    Object.keys(properties).every((name) => required.includes(name)) &&
+    parts.every((part) => typeof part === "boolean" || requiresAll(part))
+  );
+}

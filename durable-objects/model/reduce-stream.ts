@@ -184,24 +184,20 @@ function extendBlock(
   const block = reduction.open.get(key);
   if (block === undefined) return;
   block.text += part.delta;
-  mergeOptions(block, part.providerMetadata);
+  replaceOptions(block, part.providerMetadata);
 }
 
 /** Reasoning signatures arrive with a late delta or the end, and must go back to the provider untouched. */
 function endBlock(reduction: StreamReduction, kind: TextBlock["kind"], part: BlockPart): void {
   const block = reduction.open.get(`${kind}:${part.id}`);
-  if (block !== undefined) mergeOptions(block, part.providerMetadata);
+  if (block !== undefined) replaceOptions(block, part.providerMetadata);
   reduction.open.delete(`${kind}:${part.id}`);
 }
 
-function mergeOptions(block: TextBlock, providerMetadata: unknown): void {
+/** The last word of a provider about a block counts, as it does for the AI SDK. */
+function replaceOptions(block: TextBlock, providerMetadata: unknown): void {
   const { providerOptions } = readProviderOptions(providerMetadata);
-  if (providerOptions === undefined) return;
-  const merged: ProviderOptions = { ...block.providerOptions };
-  for (const [provider, values] of Object.entries(providerOptions)) {
-    merged[provider] = { ...merged[provider], ...values };
-  }
-  block.providerOptions = merged;
+  if (providerOptions !== undefined) block.providerOptions = providerOptions;
 }
 
 /** The arguments as a JSON object, or null. Providers send nothing for a call without arguments. */

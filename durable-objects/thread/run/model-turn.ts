@@ -10,11 +10,8 @@ import type { RecordDraft } from "../../../shared/wire/records.ts";
 import type { TokenUsage } from "../../../shared/wire/usage.ts";
 import { NO_TOKENS } from "../../../shared/wire/usage.ts";
 import { callModel, type ModelCallOutcome } from "../../model/call-model.ts";
-import {
-  classifyModelError,
-  renderModelFault,
-  type ModelFault,
-} from "../../model/classify-failure.ts";
+import { classifyModelError, type ModelFault } from "../../model/classify-failure.ts";
+import { renderModelFault } from "../../model/render-fault.ts";
 import { costMicrousd } from "../../model/prices.ts";
 import type { ModelResponse, StreamReduction } from "../../model/reduce-stream.ts";
 import type { Tail } from "../journal/journal.store.ts";
@@ -185,12 +182,9 @@ function commitFailure(
   };
   if (mayRetry) return core.commitAsAttempt(live, "model-failure", [draft]);
   const next = foldProvisionally(core, live.state, draft, live.epoch);
-  const message = renderModelFault(fault);
-  const ending = {
-    outcome: "failed",
-    failure: { tag: "ModelFailed", message },
-    limit: null,
-  } as const;
+  const tag = fault.reason === "context-overflow" ? "ContextOverflowError" : "ModelFailed";
+  const told = { tag, message: renderModelFault(fault) } as const;
+  const ending = { outcome: "failed", failure: told, limit: null } as const;
   settleRun(core, live, [draft, ...planSettlement(next, ending)]);
 }
 

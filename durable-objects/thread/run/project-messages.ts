@@ -35,8 +35,9 @@ function toUserMessage(
 }
 
 export function projectTurn(state: RunState, turn: TurnState): LanguageModelV4Message[] {
+  const content = contentOf(turn);
   // An empty answer is no message: providers refuse one without content.
-  if (turn.content.length === 0) {
+  if (content.length === 0) {
     return turn.outputFaults === null ? [] : [repairMessage(turn.outputFaults)];
   }
   const results: Extract<LanguageModelV4Message, { role: "tool" }>["content"] = [];
@@ -50,7 +51,7 @@ export function projectTurn(state: RunState, turn: TurnState): LanguageModelV4Me
       output: outputOf(call.result.output),
     });
   }
-  const assistant = { role: "assistant" as const, content: turn.content.map(toPromptPart) };
+  const assistant = { role: "assistant" as const, content: content.map(toPromptPart) };
   if (results.length > 0) return [assistant, { role: "tool", content: results }];
   // The request to repair an answer is followed by a turn, or about to be.
   const isLast = turn.turn === state.turns.length;
@@ -64,6 +65,15 @@ export function projectTurn(state: RunState, turn: TurnState): LanguageModelV4Me
 function repairMessage(outputFaults: string): LanguageModelV4Message {
   const text = `${REPAIR_REQUEST_START}${outputFaults}. Give the whole answer again, in the form that was asked for, and nothing else.`;
   return { role: "user", content: [{ type: "text", text }] };
+}
+
+/** An answer that was cut in the middle of a thought ends before it: providers refuse a message that ends in one. */
+function contentOf({ calls, content }: TurnState): readonly AssistantPart[] {
+  if (calls.length > 0) return content;
+  const end = content.findLastIndex(
+    ({ type }) => type !== "reasoning" && type !== "reasoning-file",
+  );
+  return content.slice(0, end + 1);
 }
 
 type PromptPart = Extract<LanguageModelV4Message, { role: "assistant" }>["content"][number];

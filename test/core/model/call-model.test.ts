@@ -6,8 +6,8 @@ import { callModel, type ModelCallOutcome } from "../../../durable-objects/model
 import {
   classifyModelError,
   ModelNotConfigured,
-  renderModelFault,
 } from "../../../durable-objects/model/classify-failure.ts";
+import { renderModelFault } from "../../../durable-objects/model/render-fault.ts";
 import { finish, model, streaming, streamOf, text, toolCall, usage } from "../support/models.ts";
 
 function ask(
@@ -24,7 +24,8 @@ function httpError(statusCode: number | undefined): APICallError {
     url: "https://provider.example/v1",
     requestBodyValues: {},
     responseBody: "secret body",
-    ...(statusCode === undefined ? {} : { statusCode }),
+    // Without a status there was no answer: the clients say that it may be tried again.
+    ...(statusCode === undefined ? { isRetryable: true } : { statusCode }),
   });
 }
 
@@ -84,7 +85,8 @@ describe("a model call", () => {
       throw new Error("a bug");
     });
     expect(await ask(throwing)).toMatchObject(failed);
-    expect(await ask(streaming([{ type: "error", error: "words" }]))).toMatchObject(failed);
+    const said = { kind: "failed", fault: { reason: "provider", isTransient: false } };
+    expect(await ask(streaming([{ type: "error", error: "words" }]))).toMatchObject(said);
     const lookalike = { name: "AI_APICallError", statusCode: 500 };
     expect(await ask(model(() => Promise.reject(lookalike)))).toMatchObject(failed);
   });

@@ -62,14 +62,14 @@ describe("reducing a stream", () => {
         delta: "",
         providerMetadata: { anthropic: { signature: "s1" } },
       },
-      { type: "reasoning-end", id: "r", providerMetadata: { other: { n: 1 } } },
+      { type: "reasoning-end", id: "r" },
       finish(),
     );
     expect(response?.content).toEqual([
       {
         type: "reasoning",
         text: "",
-        providerOptions: { anthropic: { kind: "x", signature: "s1" }, other: { n: 1 } },
+        providerOptions: { anthropic: { signature: "s1" } },
       },
     ]);
   });

@@ -373,11 +373,11 @@ describe("[RUN-16] a completion tool", () => {
   });
 
   it("takes what stands in a code fence for what was meant", () => {
-    const { decodeOutput } = agent({ output });
+    const fenced = agent({ output });
     for (const text of ['```json\n{"answer":"a"}\n```', ' ```\n{"answer":"a"}```\n']) {
-      expect(decodeOutput(text)).toEqual({ ok: true, value: { answer: "a" } });
+      expect(fenced.decodeOutput(text)).toEqual({ ok: true, value: { answer: "a" } });
     }
-    expect(decodeOutput('Here: ```json\n{"answer":"a"}\n```').ok).toBe(false);
+    expect(fenced.decodeOutput('Here: ```json\n{"answer":"a"}\n```').ok).toBe(false);
   });
 });
 

@@ -1,14 +1,14 @@
 // Anthropic's Messages API, as streamed: blocks that start, grow and stop, between message_start and message_stop.
 import {
   BROKE_OFF,
-  ERROR_INSIDE,
   FILTERED,
   LOST,
+  KEPT_MALFORMED,
+  NO_LAST_THOUGHT,
   ODD_ARGUMENTS,
-  TORN_BODY,
   pieces,
 } from "./wire.ts";
-import type { Frame, Json, KnownFault, RecordedStream } from "./wire.ts";
+import type { Frame, Json, RecordedStream } from "./wire.ts";
 
 const USAGE = { input_tokens: 12, cache_creation_input_tokens: 6, cache_read_input_tokens: 20 };
 
@@ -113,11 +113,6 @@ const CITATION = {
 
 const OVERLOADED = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
 const SEARCH_TOOL = ["anthropic.web_search_20250305"];
-
-const LAST_THOUGHT: KnownFault = {
-  of: "second request",
-  what: "a message that ends with thinking goes back, and Anthropic refuses the conversation from then on",
-};
 
 export const ANTHROPIC_STREAMS: readonly RecordedStream[] = [
   {
@@ -224,22 +219,19 @@ export const ANTHROPIC_STREAMS: readonly RecordedStream[] = [
     name: "call cut by length",
     covers: ["cut by length"],
     frames: opened(...text(0, "I look."), ...call(1, '{"city":"Os'), ...closed("max_tokens")),
-    differs: {
-      content: { how: "calls", why: "the arguments that are no object are kept for the record" },
-      request: "the model reads its own malformed arguments; the AI SDK gives it an empty object",
-    },
+    differs: KEPT_MALFORMED,
   },
   {
     name: "thinking cut by length",
     covers: ["cut by length"],
     frames: opened(...thinking(0, "So long"), ...closed("max_tokens")),
-    knownFault: LAST_THOUGHT,
+    differs: { request: NO_LAST_THOUGHT },
   },
   {
     name: "text, then thinking cut by length",
     covers: ["cut by length"],
     frames: opened(...text(0, "I look."), ...thinking(1, "So long"), ...closed("max_tokens")),
-    knownFault: LAST_THOUGHT,
+    differs: { request: NO_LAST_THOUGHT },
   },
   {
     name: "stream that ends midway",
@@ -259,7 +251,6 @@ export const ANTHROPIC_STREAMS: readonly RecordedStream[] = [
     frames: opened(...text(0, "The rain", " in")).slice(0, -1),
     isTorn: true,
     fault: LOST,
-    knownFault: TORN_BODY,
   },
   {
     name: "overloaded before any output",
@@ -272,7 +263,6 @@ export const ANTHROPIC_STREAMS: readonly RecordedStream[] = [
     covers: ["error event"],
     frames: opened(...text(0, "The"), OVERLOADED),
     fault: { isTransient: true },
-    knownFault: ERROR_INSIDE,
   },
   {
     name: "empty answer",

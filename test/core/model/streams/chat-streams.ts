@@ -1,14 +1,5 @@
 // Chat completions, as OpenAI's API and the servers that copy it stream them: what is common, then vLLM's dialect.
-import {
-  BROKE_OFF,
-  CODE_INSIDE,
-  FILTERED,
-  LOST,
-  NO_FINISH,
-  ODD_ARGUMENTS,
-  TORN_BODY,
-  pieces,
-} from "./wire.ts";
+import { BROKE_OFF, FILTERED, KEPT_MALFORMED, LOST, ODD_ARGUMENTS, pieces } from "./wire.ts";
 import type { Frame, Json, RecordedStream } from "./wire.ts";
 
 export interface ChatDialect {
@@ -152,17 +143,13 @@ export const CHAT_STREAMS: readonly RecordedStream[] = [
     name: "call cut by length",
     covers: ["cut by length"],
     frames: [ROLE, ...texts("I look."), ...call(0, '{"city":"Os'), ...closed("length")],
-    differs: {
-      content: { how: "calls", why: "the arguments that are no object are kept for the record" },
-      request: "the model reads its own malformed arguments; the AI SDK gives it an empty object",
-    },
+    differs: KEPT_MALFORMED,
   },
   {
     name: "stream that ends midway",
     covers: ["ends midway"],
     frames: [ROLE, ...texts("The rain", " in")],
     fault: BROKE_OFF,
-    knownFault: NO_FINISH,
   },
   {
     name: "connection torn midway",
@@ -170,7 +157,6 @@ export const CHAT_STREAMS: readonly RecordedStream[] = [
     frames: [ROLE, ...texts("The rain", " in")],
     isTorn: true,
     fault: LOST,
-    knownFault: TORN_BODY,
   },
   {
     name: "error object after output",
@@ -190,7 +176,6 @@ export const CHAT_STREAMS: readonly RecordedStream[] = [
       "[DONE]",
     ],
     fault: { isTransient: true },
-    knownFault: CODE_INSIDE,
   },
   {
     name: "error object that blames the request",

@@ -1,5 +1,5 @@
 // Google's generateContent, as streamed: each chunk holds parts of the one candidate; the last says why it ended and what it cost.
-import { BROKE_OFF, ERROR_INSIDE, FILTERED, LOST, TORN_BODY, pieces } from "./wire.ts";
+import { BROKE_OFF, FILTERED, LOST, NO_LAST_THOUGHT, pieces } from "./wire.ts";
 import type { Frame, Json, RecordedStream } from "./wire.ts";
 
 const USAGE = {
@@ -217,6 +217,7 @@ export const GOOGLE_STREAMS: readonly RecordedStream[] = [
     name: "thought cut by length",
     covers: ["cut by length"],
     frames: [...thought("So long"), closed("MAX_TOKENS")],
+    differs: { request: NO_LAST_THOUGHT },
   },
   {
     name: "call that is malformed",
@@ -238,7 +239,6 @@ export const GOOGLE_STREAMS: readonly RecordedStream[] = [
     frames: text("The rain", " in"),
     isTorn: true,
     fault: LOST,
-    knownFault: TORN_BODY,
   },
   {
     name: "error object after output",
@@ -248,14 +248,12 @@ export const GOOGLE_STREAMS: readonly RecordedStream[] = [
       { error: { code: 503, message: "The model is overloaded.", status: "UNAVAILABLE" } },
     ],
     fault: { isTransient: true },
-    knownFault: ERROR_INSIDE,
   },
   {
     name: "error object before any output",
     covers: ["error event"],
     frames: [{ error: { code: 503, message: "The model is overloaded.", status: "UNAVAILABLE" } }],
     fault: { isTransient: true },
-    knownFault: ERROR_INSIDE,
   },
   {
     name: "empty answer",

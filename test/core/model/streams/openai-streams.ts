@@ -13,32 +13,22 @@ import {
 } from "./openai-wire.ts";
 import {
   BROKE_OFF,
-  ERROR_INSIDE,
   FILTERED,
   LOST,
+  KEPT_MALFORMED,
+  NO_LAST_THOUGHT,
   ODD_ARGUMENTS,
-  TORN_BODY,
   pieces,
 } from "./wire.ts";
-import type { Frame, KnownFault, RecordedStream } from "./wire.ts";
+import type { Frame, RecordedStream } from "./wire.ts";
 
 const OSLO = ['{"ci', 'ty":"Oslo"}'];
 const BERGEN = ['{"city":"Bergen"}'];
-
-const MERGED = {
-  how: "more",
-  why: "what the start of a block said is kept beside what its end says; the AI SDK keeps the last",
-} as const;
 
 const OVERLOADED = {
   code: "server_error",
   message: "The server is overloaded, please retry.",
 } as const;
-
-const LONE_REASONING: KnownFault = {
-  of: "second request",
-  what: "reasoning without the item that follows it goes back, and OpenAI refuses the conversation from then on",
-};
 
 export const OPENAI_STREAMS: readonly RecordedStream[] = [
   {
@@ -59,7 +49,6 @@ export const OPENAI_STREAMS: readonly RecordedStream[] = [
       ...message(1, ["Rain."]),
       completed(),
     ),
-    differs: { content: MERGED },
   },
   {
     name: "reasoning without a summary, then a call",
@@ -125,16 +114,13 @@ export const OPENAI_STREAMS: readonly RecordedStream[] = [
       ...call(1, ['{"city":"Os'], "incomplete"),
       incomplete("max_output_tokens"),
     ),
-    differs: {
-      content: { how: "calls", why: "the arguments that are no object are kept for the record" },
-      request: "the model reads its own malformed arguments; the AI SDK gives it an empty object",
-    },
+    differs: KEPT_MALFORMED,
   },
   {
     name: "reasoning cut by length",
     covers: ["cut by length"],
     frames: opened(...reasoning(0, ["So long"]), incomplete("max_output_tokens")),
-    knownFault: LONE_REASONING,
+    differs: { request: NO_LAST_THOUGHT },
   },
   {
     name: "text, then reasoning cut by length",
@@ -144,7 +130,7 @@ export const OPENAI_STREAMS: readonly RecordedStream[] = [
       ...reasoning(1, ["So long"]),
       incomplete("max_output_tokens"),
     ),
-    knownFault: LONE_REASONING,
+    differs: { request: NO_LAST_THOUGHT },
   },
   {
     name: "stream that ends midway",
@@ -158,7 +144,6 @@ export const OPENAI_STREAMS: readonly RecordedStream[] = [
     frames: opened(...message(0, ["The rain", " in"])).slice(0, -3),
     isTorn: true,
     fault: LOST,
-    knownFault: TORN_BODY,
   },
   {
     name: "error event before any output",
@@ -171,7 +156,6 @@ export const OPENAI_STREAMS: readonly RecordedStream[] = [
     covers: ["error event"],
     frames: opened(...message(0, ["The"]), { type: "error", ...OVERLOADED, param: null }),
     fault: { isTransient: true },
-    knownFault: ERROR_INSIDE,
   },
   {
     name: "response.failed after output",
@@ -181,7 +165,6 @@ export const OPENAI_STREAMS: readonly RecordedStream[] = [
       response: { ...RESPONSE, status: "failed", error: OVERLOADED },
     }),
     fault: { isTransient: true },
-    knownFault: ERROR_INSIDE,
   },
   {
     name: "empty answer",

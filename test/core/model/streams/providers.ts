@@ -31,9 +31,9 @@ export const PROVIDERS: readonly Provider[] = [
   OPENAI_PROVIDER,
   {
     ...OPENAI_PROVIDER,
-    // What an agent's registered model may ask for: then nothing can be referred to, and thought goes back sealed.
-    name: "openai, nothing stored",
-    providerOptions: { openai: { store: false } },
+    // What a deployment's own model may ask for: then what was said is referred to.
+    name: "openai, stored",
+    providerOptions: { openai: { store: true } },
   },
   {
     name: "anthropic",

@@ -1,16 +1,7 @@
 // Chat completions where a server has ways of its own: Ollama's, and Workers AI's as AI Gateway's REST API passes them on.
 import { chatFrames } from "./chat-streams.ts";
 import type { ChatDialect } from "./chat-streams.ts";
-import {
-  BROKE_OFF,
-  CODE_INSIDE,
-  FILTERED,
-  LOST,
-  NO_FINISH,
-  ODD_ARGUMENTS,
-  TORN_BODY,
-  pieces,
-} from "./wire.ts";
+import { BROKE_OFF, FILTERED, KEPT_MALFORMED, LOST, ODD_ARGUMENTS, pieces } from "./wire.ts";
 import type { Frame, RecordedStream } from "./wire.ts";
 
 /** A call in one piece: Ollama parses a call before it sends it. Old versions give every call the index 0. */
@@ -154,10 +145,7 @@ export const WORKERS_AI_STREAMS: readonly RecordedStream[] = streamsOf(WORKERS_A
       name: "call cut by length",
       covers: ["cut by length"],
       frames: [...call(0, '{"city":"Os'), ...closed("length")],
-      differs: {
-        content: { how: "calls", why: "the arguments that are no object are kept for the record" },
-        request: "the model reads its own malformed arguments; the AI SDK gives it an empty object",
-      },
+      differs: KEPT_MALFORMED,
     },
     {
       name: "error object after output",
@@ -177,7 +165,6 @@ export const WORKERS_AI_STREAMS: readonly RecordedStream[] = streamsOf(WORKERS_A
         { error: { message: "Service unavailable upstream", type: "error", code: 503 } },
       ],
       fault: { isTransient: true },
-      knownFault: CODE_INSIDE,
     },
   ];
 });
@@ -211,7 +198,6 @@ function streamsOf(
       covers: ["ends midway"],
       frames: texts("The rain", " in"),
       fault: BROKE_OFF,
-      knownFault: NO_FINISH,
     },
     {
       name: "connection torn midway",
@@ -219,7 +205,6 @@ function streamsOf(
       frames: texts("The rain", " in"),
       isTorn: true,
       fault: LOST,
-      knownFault: TORN_BODY,
     },
     { name: "empty answer", covers: ["empty"], frames: closed("stop") },
     ...own(frames),

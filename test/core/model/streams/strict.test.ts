@@ -79,7 +79,7 @@ const RULES: readonly Rules[] = [
     ],
   },
   {
-    provider: "openai",
+    provider: "openai, stored",
     stream: "two calls",
     rules: [
       ["a call without its result", ["input", -1], GONE, /No tool output found/],
@@ -90,7 +90,7 @@ const RULES: readonly Rules[] = [
     ],
   },
   {
-    provider: "openai",
+    provider: "openai, stored",
     stream: "reasoning in two summaries, then text",
     rules: [
       ["reasoning by itself", ["input", 2], GONE, /without its required following item/],
@@ -98,12 +98,12 @@ const RULES: readonly Rules[] = [
     ],
   },
   {
-    provider: "openai",
+    provider: "openai, stored",
     stream: "web search with citations",
     rules: [["an altered search", ["input", 2, "id"], "ws_x", /'ws_x' not found/]],
   },
   {
-    provider: "openai, nothing stored",
+    provider: "openai",
     stream: "reasoning in two summaries, then text",
     rules: [
       ["forged reasoning", ["input", 1, "encrypted_content"], "x", /could not be verified/],

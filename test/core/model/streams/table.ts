@@ -51,24 +51,16 @@ function renderCell(
     ...(answers.length === 0 ? [] : [`${count(provider, answers, results)} equal`]),
     ...(failures.length === 0 ? [] : [`${count(provider, failures, results)} failed alike`]),
   ];
-  const notes = streams.flatMap(({ knownFault, differs }) => [
-    ...(knownFault === undefined
-      ? []
-      : [note(`known fault, ${knownFault.of}: ${knownFault.what}`)]),
-    ...(differs?.content === undefined
-      ? []
-      : [note(`differs in what is kept: ${differs.content.why}`)]),
+  const notes = streams.flatMap(({ differs }) => [
+    ...(differs?.inputs === undefined ? [] : [note(`differs in what is kept: ${differs.inputs}`)]),
     ...(differs?.request === undefined ? [] : [note(`differs in the request: ${differs.request}`)]),
   ]);
   return [shown.join(", "), ...new Set(notes)].join(" ");
 }
 
-/** Of the streams, those that were shown; one with a known fault of its outcome was not. */
+/** Of the streams, those that were shown. */
 function count(provider: Provider, streams: readonly RecordedStream[], results: Results): string {
-  const good = streams.filter(
-    ({ name, knownFault }) =>
-      knownFault?.of !== "outcome" && results.has(`${provider.name}/${name}`),
-  );
+  const good = streams.filter(({ name }) => results.has(`${provider.name}/${name}`));
   return good.length === streams.length ? `${good.length}` : `${good.length} of ${streams.length}`;
 }
 

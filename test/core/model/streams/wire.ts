@@ -41,19 +41,11 @@ export interface RecordedStream {
   readonly fault?: { readonly isTransient: boolean; readonly reason?: ModelFault["reason"] };
   /** Where we legitimately differ from the AI SDK, and why. */
   readonly differs?: {
-    /** Of what is kept. `more`: everything that the AI SDK keeps, and more. `calls`: the input of calls that are no JSON object. */
-    readonly content?: { readonly how: "more" | "calls"; readonly why: string };
+    /** Of the input of calls that is no JSON object, as it is kept. */
+    readonly inputs?: string;
     /** Of the request that gives it back. */
     readonly request?: string;
   };
-  /** A fault of ours that a test has found and that is not mended yet: the test fails when it is. */
-  readonly knownFault?: KnownFault;
-}
-
-/** `outcome`: how the call ends. `second request`: what a strict server says to the answer that is given back. */
-export interface KnownFault {
-  readonly of: "outcome" | "second request";
-  readonly what: string;
 }
 
 export interface Provider {
@@ -108,19 +100,10 @@ export const BROKE_OFF = { reason: "broke-off", isTransient: true } as const;
 export const FILTERED = { reason: "content-filter", isTransient: false } as const;
 export const LOST = { reason: "connection", isTransient: true } as const;
 
-export const ERROR_INSIDE: KnownFault = {
-  of: "outcome",
-  what: "an error inside a stream is a plain object with isRetryable, which classifyModelError takes for an error of the provider's code",
-};
-export const CODE_INSIDE: KnownFault = {
-  of: "outcome",
-  what: "an error inside a chat stream is a plain object, whose HTTP status in `code` classifyModelError does not read",
-};
-export const NO_FINISH: KnownFault = {
-  of: "outcome",
-  what: "a chat stream without a finish reason is an InvalidResponseDataError, which classifyModelError takes for an error of the provider's code",
-};
-export const TORN_BODY: KnownFault = {
-  of: "outcome",
-  what: "a body that breaks is an APICallError with status 200, which classifyModelError takes for an answer that nothing helps",
+/** Providers refuse a message that ends in a thought; the AI SDK gives it back. */
+export const NO_LAST_THOUGHT = "a thought at the end of a cut answer is not given back";
+
+export const KEPT_MALFORMED = {
+  inputs: "the arguments that are no object are kept for the record",
+  request: "the model reads its own malformed arguments; the AI SDK gives it an empty object",
 };
