@@ -46,11 +46,12 @@ const ERROR: ModelFault = { reason: "error", isTransient: false, httpStatus: nul
 
 function classifyApiError(error: APICallError): ModelFault {
   const status = error.statusCode ?? null;
-  // A client that found no answer, or lost the body of one that had begun well, says so with the same class.
-  if (status === null) return error.isRetryable ? CONNECTION : ERROR;
-  if (status < 400) return CONNECTION;
+  // A client that lost the body of an answer that had begun well says so with the same class.
+  if (status !== null && status < 400) return CONNECTION;
   const refusal = readRefusal([error.message, error.responseBody, error.data]);
   if (refusal !== null) return { reason: refusal, isTransient: false, httpStatus: status };
+  // Without a status there was no answer: none came, or the client, or the binding of Workers AI, failed by itself.
+  if (status === null) return error.isRetryable || isConnectionLoss(error) ? CONNECTION : ERROR;
   return {
     reason: "http",
     isTransient: isTransientStatus(status),

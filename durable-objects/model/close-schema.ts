@@ -41,7 +41,9 @@ export function requiresAll(schema: JSONSchema7): boolean {
   const parts = [
     ...Object.values(properties),
     ...[items ?? []].flat(),
-    ...[...anyOf, ...oneOf, ...allOf],
+    ...anyOf,
+    ...oneOf,
+    ...allOf,
     ...Object.values(schema.definitions ?? {}),
   ];
   return (

@@ -1,4 +1,5 @@
 // From a model id to where its calls go, by the deployment's variables (GW-03). Pure.
+import { z } from "zod";
 import { readVariable, type Environment } from "../../shared/define/environment.ts";
 import {
   CREDENTIAL_RULE,
@@ -9,7 +10,7 @@ import {
 import type { ModelIdentity } from "../../shared/wire/agent.ts";
 import { ModelNotConfigured } from "./classify-failure.ts";
 
-/** Whose API is spoken. */
+/** Whose API is spoken over HTTP. */
 export type ModelClient = "openai" | "anthropic" | "google" | "openai-compatible";
 
 interface Gateway {
@@ -18,7 +19,7 @@ interface Gateway {
 }
 
 /** `modelName` is what the other side calls the model. */
-export type ModelRoute = { readonly client: ModelClient; readonly modelName: string } & (
+export type HttpRoute = { readonly client: ModelClient; readonly modelName: string } & (
   | { readonly via: "direct"; readonly apiKey: string }
   | { readonly via: "server"; readonly baseUrl: string; readonly apiKey: string | undefined }
   | {
@@ -30,6 +31,16 @@ export type ModelRoute = { readonly client: ModelClient; readonly modelName: str
     }
   | { readonly via: "gateway-rest"; readonly gateway: Gateway; readonly apiToken: string }
 );
+
+/** Through the account's own binding, and through the gateway where one is named. */
+export interface BindingRoute {
+  readonly via: "binding";
+  readonly modelName: string;
+  readonly binding: Ai;
+  readonly gatewayId: string | undefined;
+}
+
+export type ModelRoute = HttpRoute | BindingRoute;
 
 /** Providers whose own API is spoken: the variable of their key, and their name in AI Gateway. */
 const PROVIDERS = {
@@ -54,6 +65,12 @@ export function planRoute(model: ModelIdentity, env: Environment): ModelRoute {
     );
   }
   if (provider === "openai-compatible") return planServer(id, name, env);
+  const binding = provider === "workers-ai" ? readBinding(env) : null;
+  if (binding !== null) {
+    // The binding is of the account: the gateway's name is enough.
+    const gatewayId = readSegment(env, "AI_GATEWAY_ID");
+    return { modelName: name, via: "binding", binding, gatewayId };
+  }
   const gateway = readGateway(id, env);
   const apiToken = readCredential(env, "AI_GATEWAY_TOKEN");
   if (isOwnApi(provider)) {
@@ -71,7 +88,9 @@ export function planRoute(model: ModelIdentity, env: Environment): ModelRoute {
   }
   if (gateway === null || apiToken === undefined) {
     throw new ModelNotConfigured(
-      `This deployment cannot make the model ${id}: a provider without a client here is reached through AI Gateway, which needs ${GATEWAY_VARIABLES} and AI_GATEWAY_TOKEN. ${HOW_TO_SET} Or register the id under \`models\` of holdfast({ … }), or set HOLDFAST_MODEL.`,
+      provider === "workers-ai"
+        ? `The model ${id} needs the binding AI ("ai": { "binding": "AI" } in wrangler.jsonc), or ${GATEWAY_VARIABLES} and AI_GATEWAY_TOKEN. ${HOW_TO_SET}`
+        : `This deployment cannot make the model ${id}: a provider without a client here is reached through AI Gateway, which needs ${GATEWAY_VARIABLES} and AI_GATEWAY_TOKEN. ${HOW_TO_SET} Or register the id under \`models\` of holdfast({ … }), or set HOLDFAST_MODEL.`,
     );
   }
   // Workers AI's own names are complete; others are qualified by their provider.
@@ -104,6 +123,15 @@ function readGateway(id: string, env: Environment): Gateway | null {
   throw new ModelNotConfigured(
     `The model ${id} cannot be reached: ${GATEWAY_VARIABLES} are set together or not at all. ${HOW_TO_SET}`,
   );
+}
+
+const BindingSchema = z.custom<Ai>(
+  (value) => typeof value === "object" && value !== null && "run" in value,
+);
+
+function readBinding(env: Environment): Ai | null {
+  const read = BindingSchema.safeParse(Reflect.get(env, "AI"));
+  return read.success ? read.data : null;
 }
 
 function readSegment(env: Environment, variable: string): string | undefined {

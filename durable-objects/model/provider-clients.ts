@@ -1,13 +1,16 @@
 // The AI SDK's clients of real providers. Loaded when the first of their models is called: they are half of the bundle, and a deployment that
-// calls none of them does not pay for them at its start.
-import { createAnthropic } from "@ai-sdk/anthropic";
-import { createGoogle } from "@ai-sdk/google";
-import { createOpenAI } from "@ai-sdk/openai";
+// calls none of them does not pay for them at its start. Their model classes alone are taken: with everything else that a provider's package
+// makes (images, speech, batches, files) the bundle is fifty kilobytes larger. These entries are outside the packages' promise, so versions
+// are pinned exactly and the contract suite of recorded streams runs through them.
+import { AnthropicLanguageModel } from "@ai-sdk/anthropic/internal";
+import { GoogleLanguageModel } from "@ai-sdk/google/internal";
+import { OpenAIResponsesLanguageModel } from "@ai-sdk/openai/internal";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import { createWorkersAI } from "workers-ai-provider";
 import { gatewayProvider, gatewayRest } from "../../shared/gateway/index.ts";
 import { requiresAll } from "./close-schema.ts";
-import type { ModelRoute } from "./plan-route.ts";
+import type { HttpRoute, ModelRoute } from "./plan-route.ts";
 
 /** What every client is made of; an undefined key is one that the client must not look for. */
 interface Settings {
@@ -18,14 +21,42 @@ interface Settings {
 }
 
 export function makeModel(route: ModelRoute): LanguageModelV4 {
+  if (route.via === "binding") {
+    const { binding, gatewayId } = route;
+    const gateway = gatewayId === undefined ? {} : { gateway: { id: gatewayId } };
+    return createWorkersAI({ binding, ...gateway })(route.modelName);
+  }
   const settings = settingsOf(route);
   switch (route.client) {
-    case "openai":
-      return stateless(createOpenAI(settings)(route.modelName));
-    case "anthropic":
-      return createAnthropic(settings)(route.modelName);
-    case "google":
-      return createGoogle(settings)(route.modelName);
+    case "openai": {
+      const { baseURL = "https://api.openai.com/v1", apiKey } = settings;
+      return stateless(
+        new OpenAIResponsesLanguageModel(route.modelName, {
+          provider: "openai.responses",
+          url: ({ path }) => `${baseURL}${path}`,
+          ...transportOf(settings, { authorization: `Bearer ${apiKey}` }),
+        }),
+      );
+    }
+    case "anthropic": {
+      const { baseURL = "https://api.anthropic.com/v1", apiKey } = settings;
+      const version = { "anthropic-version": "2023-06-01" };
+      return new AnthropicLanguageModel(route.modelName, {
+        provider: "anthropic.messages",
+        baseURL,
+        generateId: makeId,
+        ...transportOf(settings, { ...version, "x-api-key": apiKey }),
+      });
+    }
+    case "google": {
+      const { baseURL = "https://generativelanguage.googleapis.com/v1beta", apiKey } = settings;
+      return new GoogleLanguageModel(route.modelName, {
+        provider: "google.generative-ai",
+        baseURL,
+        generateId: makeId,
+        ...transportOf(settings, { "x-goog-api-key": apiKey }),
+      });
+    }
     case "openai-compatible":
       return createOpenAICompatible({
         name: "openai-compatible",
@@ -37,6 +68,21 @@ export function makeModel(route: ModelRoute): LanguageModelV4 {
         baseURL: settings.baseURL ?? "",
       })(route.modelName);
   }
+}
+
+/** A name for a call of a provider that gives it none. */
+function makeId(): string {
+  return crypto.randomUUID();
+}
+
+function transportOf(
+  settings: Settings,
+  own: Readonly<Record<string, string | undefined>>,
+): { readonly headers: Record<string, string | undefined>; readonly fetch?: typeof fetch } {
+  return {
+    headers: { ...own, ...settings.headers },
+    ...(settings.fetch === undefined ? {} : { fetch: settings.fetch }),
+  };
 }
 
 /**
@@ -69,7 +115,7 @@ function isStrict(format: LanguageModelV4CallOptions["responseFormat"]): boolean
   return format?.type !== "json" || format.schema === undefined || requiresAll(format.schema);
 }
 
-function settingsOf(route: ModelRoute): Settings {
+function settingsOf(route: HttpRoute): Settings {
   switch (route.via) {
     case "direct":
       return { apiKey: route.apiKey };

@@ -7,7 +7,7 @@ export type Refusal = "content-filter" | "context-overflow" | "quota";
 const REFUSALS: readonly { readonly refusal: Refusal; readonly says: RegExp }[] = [
   {
     refusal: "context-overflow",
-    says: /context_length_exceeded|maximum context length|exceeds? (?:the |its )?(?:maximum )?context (?:length|window|limit)|prompt is too long|input is too long|(?:input )?token count.{0,40}exceeds|too many (?:input |total )?tokens|request too large for model/i,
+    says: /context_length_exceeded|maximum context length|exceed(?:s|ed)? (?:the |its |this )?(?:model )?(?:maximum )?context (?:length|window|limit)|prompt is too long|input is too long|(?:input )?token count.{0,40}exceeds|too many (?:input |total )?tokens|request too large for model/i,
   },
   {
     refusal: "content-filter",
