@@ -8,6 +8,8 @@ import { freePort } from "./demo/free-port.ts";
 import { startOpsService } from "./demo/ops-service.ts";
 import { startServer, type DemoServer } from "./demo/server.ts";
 import { follow, openThread, operationOf } from "./demo/thread.ts";
+import { readTrace } from "./trace/read-trace.ts";
+import { renderTrace } from "./trace/render-trace.ts";
 
 /** Longer than the demo: the kill comes while the restart is under way. */
 const RESTART_TAKES_MILLIS = 120_000;
@@ -90,6 +92,9 @@ try {
   if (settlements.length !== 1 || ran !== 1 || settlement.outcome !== "completed") {
     throw new Error(`${settlements.length} settlements, ${ran} restarts, ${settlement.outcome}`);
   }
+  say("The same run as its traces tell it: attempts, model calls, handlers, and what was lost.");
+  console.log(renderTrace(await readTrace(base, "ops")).join("\n"));
+
   say(
     `Settled once, restarted once, over a killed server. (${((performance.now() - started) / 1000).toFixed(1)} s)`,
   );
@@ -102,6 +107,7 @@ Try it by hand:
     -d '{"agent":"travel-planner","input":{"destination":"Porto"}}'
   curl -N http://127.0.0.1:8787/v1/threads/mine/events -H 'Authorization: Bearer holdfast-dev'
   curl -s http://127.0.0.1:8787/v1/threads/mine/explain -H 'Authorization: Bearer holdfast-dev'
+  npm run trace -- mine
   http://127.0.0.1:8787/docs has every route.`);
 } catch (error) {
   console.error(

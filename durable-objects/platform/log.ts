@@ -1,5 +1,6 @@
 // Structured log lines: one JSON object each, with identities and codes, never payload text, keys or secrets.
 import type { JsonValue } from "../../shared/canonical-json.ts";
+import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 
 export type LogFields = Readonly<Record<string, JsonValue>>;
 export type LogLevel = "info" | "warn" | "error";
@@ -9,9 +10,11 @@ export function logEvent(level: LogLevel, event: string, fields: LogFields): voi
   console[level](JSON.stringify({ level, event, ...fields }));
 }
 
-/** What may be said about an unexpected error: its class name, bounded. Its message may hold payload. Total over hostile objects. */
+/** What may be said about an unexpected error: our own code, or its class name, bounded. Its message may hold payload. Total over hostile
+ * objects. */
 export function errorName(error: unknown): string {
   try {
+    if (error instanceof HoldfastError) return error.code;
     if (error instanceof Error && typeof error.name === "string") return error.name.slice(0, 128);
     return typeof error;
   } catch {

@@ -38,6 +38,12 @@ export type PassCause =
   /** `isRetry`: the platform delivers it again, as the delivery before it died. */
   { readonly kind: "alarm"; readonly isRetry: boolean } | { readonly kind: "change" };
 
+/** Told which event reports what a pass traces: the alarm's, which awaits it. */
+export interface PassTracer {
+  hold(): void;
+  release(): void;
+}
+
 export interface AlarmPassPorts {
   readonly database: Database;
   readonly dueQueue: DueQueue;
@@ -46,6 +52,7 @@ export interface AlarmPassPorts {
   readonly failpoints: Failpoints;
   readonly limits: EventLimits;
   readonly runNative: LaneWave;
+  readonly tracer: PassTracer;
   /** Ends this incarnation: the last resort when the re-arm itself cannot be committed. Awaited, so that the alarm's delivery fails with
    * it and the platform redelivers it. */
   readonly abortObject: (reason: string) => Promise<void>;
@@ -63,8 +70,13 @@ export class AlarmPass {
 
   /** Runs a pass, or joins the one that runs. Never rejects (ALM-03). */
   drain(cause: PassCause): Promise<void> {
-    if (cause.kind === "alarm") this.#hasUsedAlarm = true;
+    const { tracer } = this.#ports;
+    if (cause.kind === "alarm") {
+      this.#hasUsedAlarm = true;
+      tracer.hold();
+    }
     this.#running ??= this.#pass(cause).finally(() => {
+      tracer.release();
       this.#running = null;
       this.#hasUsedAlarm = false;
     });

@@ -1,7 +1,7 @@
 // From a deployment's options to what makes the parts of a thread. It runs when an object wakes: local, bounded, and it may throw what the
 // deployment's own functions throw.
 import { z } from "zod";
-import type { Environment, Services } from "../../shared/define/environment.ts";
+import { readVariable, type Environment, type Services } from "../../shared/define/environment.ts";
 import type { Failpoints } from "../../shared/failpoints.ts";
 import type { Ports } from "../../shared/ports.ts";
 import { AgentRegistry } from "../agents/registry.ts";
@@ -17,6 +17,8 @@ import { ChangeSignal } from "./progress/change-signal.ts";
 import { ProgressWaiters } from "./progress/progress-waiters.ts";
 import { allowAllTools } from "./run/authorize-tools.ts";
 import { History } from "./run/history.ts";
+import { Tracer } from "../tracing/tracer.ts";
+import { makeRecordLog } from "./record-log.ts";
 import { ThreadCore } from "./thread-core.ts";
 import { DEFAULT_THREAD_LIMITS } from "./thread-limits.ts";
 import type { ThreadOptions } from "./thread-options.ts";
@@ -48,6 +50,7 @@ export function setUp(parts: ObjectParts, options: ThreadOptions): Setup {
   const toolAuthorization = options.toolAuthorization ?? allowAllTools;
   const limits = { ...DEFAULT_THREAD_LIMITS, ...options.limits };
   const deploymentId = deploymentIdOf(env);
+  const isReadable = readVariable(env, "HOLDFAST_LOG") === "readable";
   const makeCore = (threadId: string): ThreadCore => {
     const journal = new JournalStore(database, threadNumber, deploymentId);
     return new ThreadCore({
@@ -64,6 +67,8 @@ export function setUp(parts: ObjectParts, options: ThreadOptions): Setup {
       services,
       toolAuthorization,
       env,
+      recordLog: makeRecordLog(threadId, isReadable),
+      tracer: new Tracer(),
       clock: ports.clock,
       ids: ports.ids,
       failpoints,

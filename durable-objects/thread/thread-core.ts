@@ -8,7 +8,7 @@ import type { Environment, Services } from "../../shared/define/environment.ts";
 import type { Database } from "../platform/database.ts";
 import type { Failpoint, Failpoints } from "../../shared/failpoints.ts";
 import type { DueQueue } from "../scheduler/due-queue.ts";
-import type { Appended, JournalStore } from "./journal/journal.store.ts";
+import type { Appended, JournalStore, StoredRecord } from "./journal/journal.store.ts";
 import type { LedgerStore } from "./ledger/ledger.store.ts";
 import type { ThreadRowStore } from "./ledger/thread-row.store.ts";
 import type { ChangeSignal } from "./progress/change-signal.ts";
@@ -18,6 +18,8 @@ import { foldRecord } from "./run/fold-run.ts";
 import type { RunState } from "./run/run-state.ts";
 import type { History } from "./run/history.ts";
 import type { LiveRun } from "./run/live-run.ts";
+import type { Tracer } from "../tracing/tracer.ts";
+import type { RecordLog } from "./record-log.ts";
 import type { ThreadLimits } from "./thread-limits.ts";
 import type { ToolAuthorization } from "./run/authorize-tools.ts";
 
@@ -51,6 +53,8 @@ export interface ThreadCoreOptions {
   readonly services: Services;
   readonly toolAuthorization: ToolAuthorization;
   readonly env: Environment;
+  readonly recordLog: RecordLog;
+  readonly tracer: Tracer;
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly failpoints: Failpoints;
@@ -71,6 +75,8 @@ export class ThreadCore {
   readonly services: Services;
   readonly toolAuthorization: ToolAuthorization;
   readonly env: Environment;
+  readonly recordLog: RecordLog;
+  readonly tracer: Tracer;
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly failpoints: Failpoints;
@@ -92,6 +98,8 @@ export class ThreadCore {
     this.services = options.services;
     this.toolAuthorization = options.toolAuthorization;
     this.env = options.env;
+    this.recordLog = options.recordLog;
+    this.tracer = options.tracer;
     this.clock = options.clock;
     this.ids = options.ids;
     this.failpoints = options.failpoints;
@@ -120,7 +128,7 @@ export class ThreadCore {
       return added;
     });
     if (this.live === live) live.observe(state, appended);
-    this.committed(state.settlement !== null);
+    this.committed(appended.records);
     this.failpoints.hit(`${point}:after`);
   }
 
@@ -143,14 +151,18 @@ export class ThreadCore {
     for (const { run, state, appended } of added) {
       if (this.live?.queueSequence === run) this.live.observe(state, appended);
     }
-    this.committed(added.some(({ state }) => state.settlement !== null));
+    this.committed(added.flatMap(({ appended }) => appended.records));
     this.failpoints.hit(`${point}:after`);
   }
 
-  /** Tells who waits and who watches. Call after every commit that readers can see. */
-  committed(hasSettled: boolean): void {
+  /** Tells who waits, who watches and who reads the log. Call after every commit that readers can see. */
+  committed(
+    records: readonly StoredRecord[],
+    hasSettled = records.some(({ record }) => record.type === "SubmissionSettled"),
+  ): void {
     this.waiters.notify(hasSettled);
     this.changes.committed();
+    for (const record of records) this.recordLog(record);
   }
 
   /** Folds what it appends while it can still be rolled back: a record that cannot follow never gets into the log. */

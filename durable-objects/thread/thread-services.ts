@@ -151,6 +151,7 @@ export class ThreadServices {
       failpoints: this.#failpoints,
       limits: core.limits.event,
       runNative: (budget, entry) => runHeads(core, budget, entry),
+      tracer: core.tracer,
       abortObject: this.#abortObject,
     });
   }

@@ -89,11 +89,17 @@ export class ThreadTester {
   /** Submits a request as it is. */
   submitRequest(
     request: SubmitRequest,
-    options: { key?: string; principal?: string } = {},
+    options: { key?: string; principal?: string; timeoutMillis?: number } = {},
   ): Promise<SubmitResult> {
     const { caller = TESTER } = this.options;
     const { key = `key-${(this.#keys += 1)}`, principal = caller.principal } = options;
-    const asked = { idempotencyKey: key, request, caller: { ...caller, principal } };
+    const { timeoutMillis = 0 } = options;
+    const asked = {
+      idempotencyKey: key,
+      request,
+      caller: { ...caller, principal },
+      timeoutMillis,
+    };
     return this.ask("submit", { ...this.address, ...asked });
   }
 

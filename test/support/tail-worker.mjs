@@ -5,6 +5,11 @@ import { env, WorkerEntrypoint } from "cloudflare:workers";
 
 const secret = new RegExp(env.SECRET_PATTERN);
 
+/** Spans of runs, for the tests that ask for them: by thread, as they came. */
+const OF_RUNS = /^(invoke_agent|chat|execute_tool)\b/;
+const MAX_SPANS = 2_000;
+let spans = [];
+
 let traced = 0;
 let leaks = [];
 let markers = [];
@@ -16,6 +21,31 @@ function look(event) {
   if (found !== null) {
     const from = Math.max(0, found.index - 200);
     leaks.push(`trace (${event.type}): ${text.slice(from, found.index + found[0].length + 200)}`);
+  }
+}
+
+function keep({ event, spanContext }) {
+  switch (event.type) {
+    case "spanOpen":
+      if (!OF_RUNS.test(event.name)) return;
+      spans.push({
+        id: event.spanId,
+        parent: spanContext?.spanId,
+        name: event.name,
+        attributes: {},
+        outcome: null,
+      });
+      if (spans.length > MAX_SPANS) spans.shift();
+      return;
+    case "attributes": {
+      const span = spans.find(({ id }) => id === spanContext?.spanId);
+      for (const { name, value } of event.info) if (span) span.attributes[name] = value;
+      return;
+    }
+    case "spanClose": {
+      const span = spans.find(({ id }) => id === spanContext?.spanId);
+      if (span) span.outcome = event.outcome;
+    }
   }
 }
 
@@ -40,11 +70,30 @@ export default {
     const marker = /\/told-\d+$/.exec(onset.event.info?.url ?? "")?.[0];
     if (marker !== undefined) markers.push(marker);
     look(onset.event);
-    return (event) => look(event.event);
+    return (event) => {
+      keep(event);
+      look(event.event);
+    };
   },
 };
 
+function plain(attributes) {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [
+      name,
+      typeof value === "bigint" ? Number(value) : value,
+    ]),
+  );
+}
+
 export class Inspect extends WorkerEntrypoint {
+  /** The spans of a thread's runs that are over, in the order in which they began. */
+  async spans(threadId) {
+    return spans
+      .filter(({ attributes }) => attributes["gen_ai.conversation.id"] === threadId)
+      .map((span) => ({ ...span, attributes: plain(span.attributes) }));
+  }
+
   /** What was found since the last call, and how many events were looked through. */
   take() {
     const seen = { traced, leaks, markers };

@@ -106,11 +106,18 @@ export class ThreadDriver extends ThreadTester {
 
   /** The alarm as the platform delivers it again after a delivery that died. */
   async redeliverAlarm(): Promise<void> {
-    await runInDurableObject(this.#object, (instance) =>
-      "alarm" in instance && typeof instance.alarm === "function"
-        ? instance.alarm({ isRetry: true, retryCount: 1, scheduledTime: world.now })
-        : undefined,
-    );
+    const info = { isRetry: true, retryCount: 1, scheduledTime: world.now };
+    await runInDurableObject(this.#object, (instance) => deliverAlarm(instance, info));
+  }
+
+  /** Lets the alarm join the running pass, as it does a moment after a submission, and the run through the gate that it waits at. */
+  async joinByAlarm(gate: string): Promise<void> {
+    const info = { isRetry: false, retryCount: 0, scheduledTime: world.now };
+    await runInDurableObject(this.#object, (instance) => {
+      const joined = deliverAlarm(instance, info);
+      world.openGate(gate);
+      return joined;
+    });
   }
 
   /** Fires the alarm after a crash, and lets the run through the gate that it waits at again. */
@@ -140,4 +147,8 @@ export class ThreadDriver extends ThreadTester {
 function toJson(value: unknown): JsonValue {
   const copy: JsonValue = JSON.parse(JSON.stringify(value));
   return copy;
+}
+
+async function deliverAlarm(instance: object, info: AlarmInvocationInfo): Promise<void> {
+  if ("alarm" in instance && typeof instance.alarm === "function") await instance.alarm(info);
 }

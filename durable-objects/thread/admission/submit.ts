@@ -80,7 +80,7 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
     core.failpoints.hit("submit:inside");
     return submission;
   });
-  core.committed(false);
+  core.committed([]);
   core.failpoints.hit("submit:after");
   return { receipt: receiptOf(core.threadId, entry), replayed: false };
 }

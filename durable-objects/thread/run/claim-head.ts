@@ -83,6 +83,6 @@ function park(core: ThreadCore, entry: LedgerEntry, first: number | null, attemp
     core.ledger.setWait(entry.queueSequence, wait, first);
     core.failpoints.hit("park:inside");
   });
-  core.committed(false);
+  core.committed([]);
   core.failpoints.hit("park:after");
 }

@@ -24,7 +24,7 @@ export function continueRun(core: ThreadCore, head: Head, run: LoadedRun): Taken
     const { payload, sequence } = state.settlement;
     const closing = { queueSequence, payload, sequence, first };
     core.database.transact(() => closeSubmission(core, closing, waveRevision));
-    core.committed(true);
+    core.committed([], true);
     return { kind: "settled" };
   }
   const decision = decideClaim({
@@ -41,7 +41,7 @@ export function continueRun(core: ThreadCore, head: Head, run: LoadedRun): Taken
     if (entry.wait !== null) core.ledger.clearWait(queueSequence);
     core.failpoints.hit("claim:inside");
   });
-  core.committed(false);
+  core.committed([]);
   core.failpoints.hit("claim:after");
   const start = must(state.start, "a run that goes on was started");
   const live = new LiveRun({

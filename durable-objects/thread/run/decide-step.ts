@@ -132,7 +132,7 @@ function decideModelCall(state: RunState, facts: StepFacts): Step {
 }
 
 /** The attempt before this one committed nothing after it could have called the model: it may have been lost inside that call. */
-function mayHaveLostCall(
+export function mayHaveLostCall(
   state: RunState,
   supersededEpoch: number | null,
 ): supersededEpoch is number {

@@ -6,6 +6,7 @@ import type { EpochMillis } from "../../../shared/time.ts";
 import type { Binding } from "../../agents/registry.ts";
 import type { Appended } from "../journal/journal.store.ts";
 import type { OpenTurn } from "../progress/open-turn.ts";
+import type { TraceSpan } from "../../tracing/tracer.ts";
 import { tightenPolicy } from "../../context/tighten-policy.ts";
 import type { AgentPolicy } from "../../../shared/wire/policy.ts";
 import { messagesOf, type SelectedHistory } from "./history.ts";
@@ -53,6 +54,8 @@ export class LiveRun {
   readonly dispatched = new Set<string>();
   /** The model call that is open, as watchers see it. */
   openTurn: OpenTurn | null = null;
+  /** The attempt's own span: the parent of what it calls. */
+  span: TraceSpan | null = null;
   readonly #stop = new AbortController();
   #state: RunState;
   #size: { readonly records: number; readonly bytes: number };

@@ -14,12 +14,15 @@ import { classifyModelError, type ModelFault } from "../../model/classify-failur
 import { renderModelFault } from "../../model/render-fault.ts";
 import { costMicrousd } from "../../model/prices.ts";
 import type { ModelResponse, StreamReduction } from "../../model/reduce-stream.ts";
+import { chatSpan, usageAttributes } from "../../tracing/spans.ts";
+import type { Attributes } from "../../tracing/tracer.ts";
 import type { Tail } from "../journal/journal.store.ts";
 import { stampRecord } from "../journal/record-codec.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { readAnswer } from "./decide-output.ts";
 import { decideStep, type StepFacts } from "./decide-step.ts";
 import { foldRecord } from "./fold-run.ts";
+import { identityOf } from "./attempt-identity.ts";
 import type { LiveRun } from "./live-run.ts";
 import { buildModelRequest } from "./model-request.ts";
 import { planSettlement } from "./plan-settlement.ts";
@@ -42,7 +45,12 @@ export async function runModelTurn(
 ): Promise<void> {
   const saw = core.journal.tail();
   core.failpoints.hit("model:before-call");
-  const outcome = await callOrFail(live, graceFor, showProgress(core, live, turn));
+  const start = chatSpan(identityOf(core, live), turn, live.binding.modelIdentity);
+  const outcome = await core.tracer.inSpan(live.span, start, async (span) => {
+    const ended = await callOrFail(live, graceFor, showProgress(core, live, turn));
+    span.note(attributesOf(ended, live));
+    return ended;
+  });
   live.openTurn = null;
   core.failpoints.hit("model:after-call");
   switch (outcome.kind) {
@@ -58,6 +66,24 @@ export async function runModelTurn(
         facts(),
       );
   }
+}
+
+function attributesOf(outcome: ModelCallOutcome, { binding }: LiveRun): Attributes {
+  if (outcome.kind === "stopped") return { "error.type": "stopped" };
+  const { usage } = outcome.kind === "responded" ? outcome.response : outcome;
+  const cost = costMicrousd(usage, binding.price);
+  return {
+    ...usageAttributes(usage),
+    ...(cost === null ? {} : { "holdfast.cost_microusd": cost }),
+    ...(outcome.kind === "responded"
+      ? { "gen_ai.response.finish_reasons": outcome.response.finishReason }
+      : {
+          "error.type": outcome.fault.reason,
+          ...(outcome.fault.httpStatus === null
+            ? {}
+            : { "http.response.status_code": outcome.fault.httpStatus }),
+        }),
+  };
 }
 
 /** Shows watchers what streams in. Provisional: nothing of it is stored, and a call that is lost takes it along. */

@@ -5,9 +5,12 @@ import { utf8Length } from "../../../shared/bytes.ts";
 import type { ToolContext, ToolLog } from "../../../shared/define/tool.ts";
 import { MAX_PROGRESS_BYTES } from "../../../shared/limits.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
+import { toolSpan } from "../../tracing/spans.ts";
+import type { Attributes } from "../../tracing/tracer.ts";
 import { logEvent, type LogLevel } from "../../platform/log.ts";
 import { runTool, type ToolRun } from "../../tools/run-tool.ts";
 import type { ThreadCore } from "../thread-core.ts";
+import { identityOf } from "./attempt-identity.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { CandidateCall } from "./plan-batch.ts";
 import { unknownDraft } from "./plan-settlement.ts";
@@ -56,18 +59,31 @@ async function runOne(
   live.inFlight.set(operationId, flight);
   try {
     core.failpoints.hit("tool:before-handler");
-    const run = await runTool({
-      tool,
-      decoded,
-      context: handlerContext(core, live, turn, call.toolCallId, operationId, tool.name),
-      signal: live.signal,
-      maxResultBytes: live.policy.toolResultBounds.maxBytes,
+    const start = toolSpan(identityOf(core, live), turn.turn, call);
+    const run = await core.tracer.inSpan(live.span, start, async (span) => {
+      const ran = await runTool({
+        tool,
+        decoded,
+        context: handlerContext(core, live, turn, call.toolCallId, operationId, tool.name),
+        signal: live.signal,
+        maxResultBytes: live.policy.toolResultBounds.maxBytes,
+      });
+      span.note(attributesOf(ran));
+      return ran;
     });
     core.failpoints.hit("tool:after-handler");
     return run;
   } finally {
     live.inFlight.delete(operationId);
   }
+}
+
+function attributesOf(run: ToolRun): Attributes {
+  const outcome = run.kind === "settled" ? run.outcome : run.kind;
+  return {
+    "holdfast.outcome": outcome,
+    ...(outcome === "success" ? {} : { "error.type": outcome }),
+  };
 }
 
 function draftOf(

@@ -9,6 +9,7 @@ import { selectHead } from "../ledger/select-head.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { runAttempt, type AttemptEnd } from "./attempt.ts";
+import { traceAttempt } from "./trace-attempt.ts";
 import type { LiveRun } from "./live-run.ts";
 import { claimHead } from "./claim-head.ts";
 
@@ -48,7 +49,9 @@ async function runHead(
   const live = claimHead(core, head, binding, wave);
   // Another head is first now.
   if (live === null) return "settled";
-  return raceCeiling(core, live, runAttempt(core, live, budget), budget.ceilingAt);
+  return traceAttempt(core, live, () =>
+    raceCeiling(core, live, runAttempt(core, live, budget), budget.ceilingAt),
+  );
 }
 
 /**

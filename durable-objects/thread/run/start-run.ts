@@ -44,7 +44,7 @@ export function startRun(core: ThreadCore, head: Head): TakenUp {
     core.failpoints.hit("claim:inside");
     return added;
   });
-  core.committed(settled !== null);
+  core.committed(appended.records);
   core.failpoints.hit("claim:after");
   if (settled !== null) return { kind: "settled" };
   const live = new LiveRun({

@@ -12,6 +12,10 @@ it("[UX-02] submits, kills, restarts, resolves the unknown outcome and settles o
     "ToolUnknown        restart_service: attempt-lost",
     "asked 1 time under this key",
     "SubmissionSettled  completed",
+    "invoke_agent ops-assistant      attempt 1, in 216, out 12, µ$ 0, waiting, for approval",
+    "execute_tool read_logs",
+    "after the loss of 2",
+    "settled, completed",
     "Settled once, restarted once",
     "Try it by hand",
   ];
