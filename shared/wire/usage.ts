@@ -51,6 +51,21 @@ export const USAGE_FIELDS = [
   "unpricedModelCalls",
 ] as const satisfies readonly (keyof Usage)[];
 
+/** The counts of one model call, in the order in which records store them. */
+export const TOKEN_FIELDS = [
+  "inputTokens",
+  "outputTokens",
+  "cacheReadInputTokens",
+  "cacheWriteInputTokens",
+] as const satisfies readonly (keyof TokenUsage)[];
+
+/** The same of a run's account. A change of the order, or of the length, is another schema version of records. */
+export const RUN_USAGE_FIELDS = [
+  ...USAGE_FIELDS,
+  "lastInputTokens",
+  "lastOutputTokens",
+] as const satisfies readonly (keyof RunUsage)[];
+
 /** The counts alone, as JSON: one for every settled submission, so it is kept short. */
 export function encodeUsage(usage: Usage): string {
   return JSON.stringify(USAGE_FIELDS.map((field) => usage[field]));

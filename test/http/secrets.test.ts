@@ -140,7 +140,8 @@ describe("the search", () => {
       (await send("/v1/threads/x", { headers: { authorization: "Bearer wrong" } })).status,
     ).toBe(401);
     const { lines, answers, traced, leaks } = await takeTold();
-    expect({ lines, answers, leaks }).toEqual({ lines: 1, answers: 2, leaks: [] });
+    // The refusal and the settlement.
+    expect({ lines, answers, leaks }).toEqual({ lines: 2, answers: 2, leaks: [] });
     // Requests, objects, storage: the right credential went along in a header, and is not counted as told.
     expect(traced).toBeGreaterThan(50);
   });

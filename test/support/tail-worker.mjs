@@ -5,10 +5,10 @@ import { env, WorkerEntrypoint } from "cloudflare:workers";
 
 const secret = new RegExp(env.SECRET_PATTERN);
 
-/** Spans of runs, for the tests that ask for them: by thread, as they came. */
+/** Spans of runs, for the tests that ask for them: by id, in the order in which they began. */
 const OF_RUNS = /^(invoke_agent|chat|execute_tool)\b/;
 const MAX_SPANS = 2_000;
-let spans = [];
+const spans = new Map();
 
 let traced = 0;
 let leaks = [];
@@ -25,28 +25,18 @@ function look(event) {
 }
 
 function keep({ event, spanContext }) {
-  switch (event.type) {
-    case "spanOpen":
-      if (!OF_RUNS.test(event.name)) return;
-      spans.push({
-        id: event.spanId,
-        parent: spanContext?.spanId,
-        name: event.name,
-        attributes: {},
-        outcome: null,
-      });
-      if (spans.length > MAX_SPANS) spans.shift();
-      return;
-    case "attributes": {
-      const span = spans.find(({ id }) => id === spanContext?.spanId);
-      for (const { name, value } of event.info) if (span) span.attributes[name] = value;
-      return;
-    }
-    case "spanClose": {
-      const span = spans.find(({ id }) => id === spanContext?.spanId);
-      if (span) span.outcome = event.outcome;
-    }
+  if (event.type === "spanOpen") {
+    if (!OF_RUNS.test(event.name)) return;
+    const { spanId: id, name } = event;
+    spans.set(id, { id, parent: spanContext?.spanId, name, attributes: {}, outcome: null });
+    if (spans.size > MAX_SPANS) spans.delete(spans.keys().next().value);
+    return;
   }
+  const span = spans.get(spanContext?.spanId);
+  if (span === undefined) return;
+  if (event.type === "spanClose") span.outcome = event.outcome;
+  if (event.type !== "attributes") return;
+  for (const { name, value } of event.info) span.attributes[name] = value;
 }
 
 /** The headers of a request are the platform's own record of it, which it does not export. */
@@ -89,7 +79,7 @@ function plain(attributes) {
 export class Inspect extends WorkerEntrypoint {
   /** The spans of a thread's runs that are over, in the order in which they began. */
   async spans(threadId) {
-    return spans
+    return [...spans.values()]
       .filter(({ attributes }) => attributes["gen_ai.conversation.id"] === threadId)
       .map((span) => ({ ...span, attributes: plain(span.attributes) }));
   }

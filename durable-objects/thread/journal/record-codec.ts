@@ -11,6 +11,7 @@ import {
   type ThreadRecord,
 } from "../../../shared/wire/records.ts";
 import { z } from "zod";
+import { packPayload, unpackPayload } from "./pack-payload.ts";
 import { isBoundedOutput } from "../../context/tool-result-bounds.ts";
 import { digestText } from "../../platform/digest.ts";
 
@@ -78,7 +79,8 @@ export function encodeBatches(
   const batches: { records: ThreadRecord[]; parts: string[]; bytes: number }[] = [];
   for (const [index, draft] of drafts.entries()) {
     const record = stampRecord(draft, firstSequence + index, stamp);
-    const { type, payload } = draft;
+    const { type } = draft;
+    const payload = packPayload(draft);
     const json = JSON.stringify({ type, ...("turn" in draft && { turn: draft.turn }), payload });
     const bytes = utf8Length(json) + 1;
     if (bytes > MAX_RECORD_BYTES) throw new RecordTooLarge(draft.type);
@@ -152,6 +154,7 @@ function decodeRecord(stored: StoredBatchText, first: number, index: number): Th
   const parsed = ThreadRecordSchema.safeParse({
     ...shared,
     ...record,
+    payload: record === undefined ? null : unpackPayload(record.type, record.payload),
     submissionId,
     ...(submissionId !== undefined && { runId: runIdOf(submissionId) }),
     createdAt: toIsoInstant(createdAt),
