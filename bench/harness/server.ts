@@ -38,6 +38,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       host: "127.0.0.1",
       port: 0,
       telemetry: { enabled: false },
+      // What the Worker logs is written as it would be, and read by nobody.
+      handleStructuredLogs: () => undefined,
     }),
   );
   const client = new Client((await miniflare.ready).href);

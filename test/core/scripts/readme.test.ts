@@ -14,7 +14,9 @@ const run = promisify(execFile);
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 const README = read("README.md");
 const DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].concat(
-  ["http", "client", "access", "limits", "testing"].map((name) => `docs/${name}.md`),
+  ["http", "client", "access", "limits", "testing", "models", "budgets", "traces"].map(
+    (name) => `docs/${name}.md`,
+  ),
 );
 const ScriptsSchema = z.object({ scripts: z.record(z.string(), z.string()) });
 const scripts = ["package.json", "template/package.json"].flatMap((path) =>
@@ -132,8 +134,8 @@ describe("[UX-03] npm start", () => {
     const commands = [...README.matchAll(/```sh\n(curl [\s\S]*?)```/g)].map(([, text = ""]) =>
       text.replaceAll("http://127.0.0.1:8787", base).replace("curl -N", "curl -sN --max-time 2"),
     );
-    expect(commands).toHaveLength(4);
-    const [submit = "", events = "", explain = "", decide = ""] = commands;
+    expect(commands).toHaveLength(5);
+    const [submit = "", events = "", explain = "", decide = "", trace = ""] = commands;
     expect(JSON.parse(await curl(submit))).toMatchObject({
       replayed: false,
       submission: { state: "settled", settlement: { outcome: "completed" } },
@@ -143,6 +145,13 @@ describe("[UX-03] npm start", () => {
     expect(JSON.parse(await curl(explain))).toMatchObject({ state: "idle" });
     // Its operation id is a placeholder.
     expect(JSON.parse(await curl(decide))).toMatchObject({ code: "OperationNotFound" });
+    // [TRC-01] The store hears of a span after its end.
+    await vi.waitUntil(async () => (await curl(trace)).includes('"invoke_agent travel-planner"'), {
+      timeout: 10_000,
+    });
+    const env = { ...process.env, PORT: new URL(base).port };
+    const tree = await run("node", ["scripts/trace.ts", "mine"], { cwd: ROOT, env });
+    expect(tree.stdout).toMatch(/invoke_agent travel-planner .*settled, completed\n.* chat/);
   });
 
   it("[UX-05, RUN-10] takes an abort without a body, however the client leaves it out", async () => {
