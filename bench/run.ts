@@ -1,6 +1,6 @@
 // `npm run bench` [PERF-16]: measures the product beside the floor, prints one table, writes bench/results/<date>.json and compares with
 // bench/baseline.json. Timings are compared and never asserted; exact figures are. Options: --check (exact figures only, held against the
-// baseline), --save-baseline, --profile (the statements behind the exact figures).
+// baseline), --save-baseline, --profile (the statements behind the exact figures, and where the microseconds of one turn go).
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +11,7 @@ import { describeMachine } from "./harness/machine.ts";
 import { findFailures, renderExact, renderMachine, renderTimings } from "./harness/report.ts";
 import { readBaseline, writeBaseline, writeResults } from "./harness/results.ts";
 import { startServer } from "./harness/server.ts";
+import { profileTurn } from "./measures/cpu-profile.ts";
 import { measureAge } from "./measures/age.ts";
 import { measureExact, type Profile } from "./measures/exact.ts";
 import {
@@ -61,6 +62,26 @@ async function takeExact(script: string, folder: string): Promise<ExactResult> {
   }
 }
 
+async function printCpuProfile(script: string, folder: string): Promise<void> {
+  const server = await startServer({
+    ...OURS,
+    name: "profiled",
+    script,
+    folder,
+    bindings: { HOLDFAST_API_KEYS: benchApiKeys() },
+    isInspected: true,
+  });
+  try {
+    console.log("\nOne turn, microseconds of the isolate by the folder of the function on top:");
+    const lines = await profileTurn(server, script);
+    for (const { where, microsPerTurn } of lines.filter((line) => line.microsPerTurn >= 1)) {
+      console.log(`${microsPerTurn.toFixed(0)}`.padStart(8), where);
+    }
+  } finally {
+    await server.stop();
+  }
+}
+
 async function takeTimings(ours: string, floor: string, folder: string): Promise<Timing[]> {
   const durable = await startServer({
     ...OURS,
@@ -101,6 +122,7 @@ try {
     ? []
     : await takeTimings(ours, await buildWorker("floor-worker", folder), folder);
   const exact = await takeExact(ours, folder);
+  if (options.profile) await printCpuProfile(ours, folder);
   if (timings.length > 0) console.log(`${renderTimings(timings, baseline)}\n`);
   console.log(renderExact(exact, baseline));
   const results = { takenAt: new Date().toISOString(), machine, timings, exact };

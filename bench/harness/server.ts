@@ -10,15 +10,18 @@ export interface ServerOptions {
   readonly folder: string;
   readonly objects: Readonly<Record<string, string>>;
   readonly bindings?: Readonly<Record<string, string>>;
+  readonly isInspected?: boolean;
 }
 
 export interface Server {
   readonly client: Client;
+  /** Where an inspected server's inspector listens. */
+  readonly inspectorUrl: () => Promise<URL>;
   stop(): Promise<void>;
 }
 
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const { name, script, folder, objects, bindings = {} } = options;
+  const { name, script, folder, objects, bindings = {}, isInspected = false } = options;
   const storage = join(folder, `${name}-storage`);
   mkdirSync(storage, { recursive: true });
   const miniflare = new Miniflare(
@@ -37,6 +40,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       resourcePersistencePath: storage,
       host: "127.0.0.1",
       port: 0,
+      ...(isInspected ? { inspectorPort: 0 } : {}),
       telemetry: { enabled: false },
       // What the Worker logs is written as it would be, and read by nobody.
       handleStructuredLogs: () => undefined,
@@ -45,6 +49,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const client = new Client((await miniflare.ready).href);
   return {
     client,
+    inspectorUrl: () => miniflare.getInspectorURL(),
     stop: async () => {
       client.close();
       await miniflare.dispose();
