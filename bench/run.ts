@@ -75,7 +75,7 @@ async function printCpuProfile(script: string, folder: string): Promise<void> {
     console.log("\nOne turn, microseconds of the isolate by the folder of the function on top:");
     const lines = await profileTurn(server, script);
     for (const { where, microsPerTurn } of lines.filter((line) => line.microsPerTurn >= 1)) {
-      console.log(`${microsPerTurn.toFixed(0)}`.padStart(8), where);
+      console.log(microsPerTurn.toFixed(0).padStart(8), where);
     }
   } finally {
     await server.stop();

@@ -8,7 +8,7 @@ export interface Span {
   readonly startMillis: number;
   /** Null for a span that never ended: its attempt was lost. */
   readonly durationMillis: number | null;
-  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly attributes: Readonly<Record<string, string | number | boolean>>;
 }
 
 const RowSchema = z.tuple([
@@ -20,7 +20,7 @@ const RowSchema = z.tuple([
   z.string().nullable(),
 ]);
 const AnswerSchema = z.object({ result: z.object({ rows: z.array(RowSchema) }) });
-const AttributesSchema = z.record(z.string(), z.unknown());
+const AttributesSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
 /** An attempt that was lost never told its attributes; the calls that ended inside it name it. */
 function queryOf(threadId: string): string {
