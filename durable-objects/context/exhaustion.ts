@@ -20,8 +20,9 @@ export interface NextCall {
   readonly runsProviderTools: boolean;
 }
 
+/** Stops at the largest exact count, as the counts themselves do. */
 export function tokensUsed(usage: RunUsage): number {
-  return usage.inputTokens + usage.outputTokens;
+  return Math.min(usage.inputTokens + usage.outputTokens, Number.MAX_SAFE_INTEGER);
 }
 
 /** What of the token budget may be spent before the final answer; undefined without a budget. */

@@ -5,9 +5,10 @@ import type {
   LanguageModelV4CallOptions,
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
+import { z } from "zod";
 import { utf8Length } from "../../shared/bytes.ts";
 import { MAX_CALLS_PER_TURN, MAX_CONTENT_BYTES } from "../../shared/limits.ts";
-import { isOwnCall } from "../../shared/wire/messages.ts";
+import { AssistantPartSchema, isOwnCall, SourceSchema } from "../../shared/wire/messages.ts";
 import { TokenUsageSchema, NO_TOKENS, type TokenUsage } from "../../shared/wire/usage.ts";
 import { raceSignal, type Raced } from "../platform/deadline.ts";
 import { classifyModelError, classifyStreamError, type ModelFault } from "./classify-failure.ts";
@@ -130,6 +131,7 @@ function endOf(reduction: StreamReduction): ModelCallOutcome {
     case "stop":
     case "length":
     case "tool-calls":
+    case "paused":
       return checkResponse(response, reduction);
     case "content-filter":
       return failed({ reason: "content-filter", isTransient: false, httpStatus: null }, reduction);
@@ -140,15 +142,24 @@ function endOf(reduction: StreamReduction): ModelCallOutcome {
   }
 }
 
+const StoredPartsSchema = z.object({
+  content: z.array(AssistantPartSchema),
+  sources: z.array(SourceSchema),
+});
+
 /** A response must fit a row, and its counts must be counts (CTX-16). */
 function checkResponse(response: ModelResponse, reduction: StreamReduction): ModelCallOutcome {
   const calls = response.content.filter(isOwnCall).length;
-  const bytes = utf8Length(JSON.stringify(response.content));
+  const bytes = utf8Length(JSON.stringify([response.content, response.sources]));
   if (calls > MAX_CALLS_PER_TURN || bytes > MAX_CONTENT_BYTES) {
     return failed({ reason: "too-large", isTransient: false, httpStatus: null }, reduction);
   }
   if (!TokenUsageSchema.safeParse(response.usage).success) {
     return failed({ reason: "invalid-usage", isTransient: false, httpStatus: null }, reduction);
+  }
+  // What a client hands on may be anything: a part that no record can hold must not get into one.
+  if (!StoredPartsSchema.safeParse(response).success) {
+    return failed({ reason: "malformed", isTransient: false, httpStatus: null }, reduction);
   }
   return { kind: "responded", response };
 }

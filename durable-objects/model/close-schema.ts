@@ -7,8 +7,11 @@ export function closeSchema(schema: JSONSchema7): JSONSchema7 {
   const { properties, additionalProperties, items, anyOf, oneOf, definitions } = schema;
   // Closed parts of an intersection would refuse each other's fields, so those stay open.
   if (schema.allOf !== undefined) return schema;
+  const { oneOf: _, ...rest } = schema;
+  // A union whose members are told apart: `anyOf` says the same to a model, and every provider takes it.
+  const union = anyOf ?? oneOf;
   return {
-    ...schema,
+    ...rest,
     ...(properties === undefined
       ? {}
       : { properties: closeEach(properties), additionalProperties: false }),
@@ -18,8 +21,7 @@ export function closeSchema(schema: JSONSchema7): JSONSchema7 {
     ...(items === undefined
       ? {}
       : { items: Array.isArray(items) ? items.map(close) : close(items) }),
-    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(close) }),
-    ...(oneOf === undefined ? {} : { oneOf: oneOf.map(close) }),
+    ...(union === undefined ? {} : { anyOf: union.map(close) }),
     ...(definitions === undefined ? {} : { definitions: closeEach(definitions) }),
   };
 }
@@ -35,19 +37,33 @@ function closeEach(
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, close(schema)]));
 }
 
-/** Every field of every object in it has to be there: what OpenAI's strict mode asks of a schema. */
-export function requiresAll(schema: JSONSchema7): boolean {
-  const { properties = {}, required = [], items, anyOf = [], oneOf = [], allOf = [] } = schema;
-  const parts = [
-    ...Object.values(properties),
-    ...[items ?? []].flat(),
-    ...anyOf,
-    ...oneOf,
-    ...allOf,
-    ...Object.values(schema.definitions ?? {}),
-  ];
-  return (
-    Object.keys(properties).every((name) => required.includes(name)) &&
-    parts.every((part) => typeof part === "boolean" || requiresAll(part))
+/**
+ * What OpenAI's strict mode takes: objects that are closed and whose fields are all required, and no keyword that it does not know. The root has
+ * to be an object.
+ */
+export function isStrictSchema(schema: JSONSchema7): boolean {
+  return schema.type === "object" && isStrictPart(schema);
+}
+
+const LOOSE_KEYWORDS = ["oneOf", "allOf", "not", "propertyNames", "patternProperties"] as const;
+
+function isStrictPart(part: JSONSchema7Definition): boolean {
+  if (typeof part === "boolean") return false;
+  const { properties, required = [], items, anyOf = [], definitions = {} } = part;
+  if (LOOSE_KEYWORDS.some((keyword) => part[keyword] !== undefined)) return false;
+  if (Array.isArray(items)) return false;
+  const isTyped = [part.type, part.anyOf, part.$ref, part.enum, part.const].some(
+    (value) => value !== undefined,
   );
+  const isClosed =
+    part.type !== "object" ||
+    (part.additionalProperties === false &&
+      Object.keys(properties ?? {}).every((name) => required.includes(name)));
+  const inside = [
+    ...Object.values(properties ?? {}),
+    ...(items === undefined ? [] : [items]),
+    ...anyOf,
+    ...Object.values(definitions),
+  ];
+  return isTyped && isClosed && inside.every(isStrictPart);
 }

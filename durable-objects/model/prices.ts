@@ -1,6 +1,7 @@
 // What a model call costs: known list prices, what a deployment says instead, and the sum. Pure.
 import type { ModelPrice, PriceTable } from "../../shared/define/prices.ts";
 import type { ModelIdentity } from "../../shared/wire/agent.ts";
+import { providerOf } from "./provider-of.ts";
 import type { TokenUsage } from "../../shared/wire/usage.ts";
 
 function price(input: number, output: number, cacheRead: number, cacheWrite = input): ModelPrice {
@@ -35,9 +36,9 @@ const LIST_PRICES: PriceTable = {
 
 const FREE = price(0, 0, 0);
 
-/** The id under which a model's price stands. */
-export function priceIdOf({ provider, name }: ModelIdentity): string {
-  return `${provider}/${name}`;
+/** The id under which a model's price stands: that of its provider, also for a client that names itself `openai.responses`. */
+export function priceIdOf(model: ModelIdentity): string {
+  return `${providerOf(model)}/${model.name}`;
 }
 
 /** The embedded models cost nothing; null for a model without a price. */

@@ -9,7 +9,7 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { createWorkersAI } from "workers-ai-provider";
 import { gatewayProvider, gatewayRest } from "../../shared/gateway/index.ts";
-import { requiresAll } from "./close-schema.ts";
+import { isStrictSchema } from "./close-schema.ts";
 import type { HttpRoute, ModelRoute } from "./plan-route.ts";
 
 /** What every client is made of; an undefined key is one that the client must not look for. */
@@ -87,7 +87,7 @@ function transportOf(
 
 /**
  * OpenAI keeps what was said for thirty days, and of some organisations nothing; a thread lives longer. So nothing is left there to refer to:
- * reasoning comes back sealed, is kept in the log, and goes with every request. A schema with optional fields cannot be enforced there.
+ * reasoning comes back sealed, is kept in the log, and goes with every request. A schema that strict mode would refuse is sent without it.
  */
 function stateless(model: LanguageModelV4): LanguageModelV4 {
   const withDefaults = (options: LanguageModelV4CallOptions): LanguageModelV4CallOptions => ({
@@ -112,7 +112,7 @@ function stateless(model: LanguageModelV4): LanguageModelV4 {
 }
 
 function isStrict(format: LanguageModelV4CallOptions["responseFormat"]): boolean {
-  return format?.type !== "json" || format.schema === undefined || requiresAll(format.schema);
+  return format?.type !== "json" || format.schema === undefined || isStrictSchema(format.schema);
 }
 
 function settingsOf(route: HttpRoute): Settings {

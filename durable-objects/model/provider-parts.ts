@@ -13,19 +13,22 @@ export type ProviderOptions = NonNullable<AssistantPart["providerOptions"]>;
 /** What the provider's own tool returned, as the AI SDK gives it back: never bounded (TOOL-07). */
 export function readProviderResult(part: PartOf<"tool-result">): ProviderToolResultPart {
   const { toolCallId, toolName, isError } = part;
-  const value = copyJson(part.result);
   return {
     type: "tool-result",
     toolCallId,
     toolName,
-    output:
-      isError === true
-        ? { type: "error-json", value }
-        : typeof value === "string"
-          ? { type: "text", value }
-          : { type: "json", value },
+    output: outputOf(part.result, isError === true),
     ...readProviderOptions(part.providerMetadata),
   };
+}
+
+/** A value that is more than a record's JSON may be, in depth or in entries, is kept whole as its text. */
+function outputOf(result: unknown, isError: boolean): ProviderToolResultPart["output"] {
+  const text = JSON.stringify(result) ?? "null";
+  const copy: unknown = JSON.parse(text);
+  const value = isJsonValue(copy) ? copy : text;
+  if (isError) return { type: "error-json", value };
+  return typeof value === "string" ? { type: "text", value } : { type: "json", value };
 }
 
 /** A file that the model made, or looked at while it thought. */
@@ -78,11 +81,6 @@ export function readProviderOptions(providerMetadata: unknown): {
 
 export function isJsonObject(value: unknown): value is { [key: string]: JsonValue } {
   return typeof value === "object" && value !== null && !Array.isArray(value) && isJsonValue(value);
-}
-
-function copyJson(value: unknown): JsonValue {
-  const copy: JsonValue = JSON.parse(JSON.stringify(value) ?? "null");
-  return copy;
 }
 
 function toBase64(bytes: Uint8Array): string {

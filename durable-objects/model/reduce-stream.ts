@@ -112,7 +112,7 @@ export function reducePart(reduction: StreamReduction, part: LanguageModelV4Stre
       return;
     case "finish":
       reduction.finish = {
-        reason: part.finishReason.unified,
+        reason: part.finishReason.raw === "pause_turn" ? "paused" : part.finishReason.unified,
         usage: readTokenUsage(part.usage),
       };
       return;
@@ -134,6 +134,7 @@ export function endReduction(reduction: StreamReduction): ModelResponse | null {
   let index = 0;
   for (const block of reduction.blocks) {
     if (block.kind === "whole") {
+      if (block.part.type === "tool-call") ids.add(block.part.toolCallId);
       content.push(block.part);
       continue;
     }

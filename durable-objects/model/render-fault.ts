@@ -25,6 +25,8 @@ export function renderModelFault(fault: ModelFault): string {
       return "The model's answer is larger than a record can be.";
     case "invalid-usage":
       return "The provider reported token counts that are not counts.";
+    case "malformed":
+      return "The provider's answer holds a part that no record can hold.";
     case "not-configured":
       return fault.advice ?? "The model is not configured.";
     case "error":

@@ -15,6 +15,11 @@ export interface OutputFormat {
  * Workers AI does not stream in its JSON mode, and others behind a gateway are not known. */
 const NATIVE = new Set(["openai", "anthropic", "google", "openai-compatible", "local"]);
 
+/** Providers take an object alone; the embedded model answers with a sample of anything. */
+function isLocal(model: ModelIdentity): boolean {
+  return providerOf(model) === "local";
+}
+
 /** A schema where the model takes one, else the same in words; neither where a completion tool takes the output. */
 export function sayOutput(
   { outputJsonSchema, completionTool }: Agent,
@@ -26,7 +31,8 @@ export function sayOutput(
     return { outputFormat: null, outputInstruction };
   }
   const schema = closeSchema(outputJsonSchema);
-  return NATIVE.has(providerOf(model))
+  const isNative = NATIVE.has(providerOf(model)) && (schema.type === "object" || isLocal(model));
+  return isNative
     ? { outputFormat: { type: "json", schema, name: "output" }, outputInstruction: "" }
     : {
         outputFormat: null,

@@ -7,7 +7,16 @@ export type LogLevel = "info" | "warn" | "error";
 
 /** Writes one line. `event` is a fixed name such as `pass-failed`. */
 export function logEvent(level: LogLevel, event: string, fields: LogFields): void {
-  console[level](JSON.stringify({ level, event, ...fields }));
+  console[level](render(level, event, fields));
+}
+
+/** Total: what a handler of the deployment hands over may be no JSON, whatever its type says. */
+function render(level: LogLevel, event: string, fields: LogFields): string {
+  try {
+    return JSON.stringify({ level, event, ...fields });
+  } catch {
+    return JSON.stringify({ level, event, unreadable: true });
+  }
 }
 
 /** What may be said about an unexpected error: our own code, or its class name, bounded. Its message may hold payload. Total over hostile

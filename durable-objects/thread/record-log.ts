@@ -84,7 +84,9 @@ export function renderRecord(threadId: string, record: ThreadRecord): string {
   const time = record.createdAt.slice(11, 23);
   const turn = "turn" in record ? `turn ${record.turn}` : "";
   const says = [turn, sayRecord(record)].filter((part) => part !== "").join(": ");
-  return `${time}  ${threadId} #${record.sequence}  ${record.type}  ${says}`.trimEnd();
+  const line = `${time}  ${threadId} #${record.sequence}  ${record.type}  ${says}`.trimEnd();
+  // A model names the tools that it calls: none of its words may begin a line, or steer a terminal.
+  return line.replaceAll(/\p{Cc}/gu, "?");
 }
 
 function sayRecord(record: ThreadRecord): string {

@@ -4,7 +4,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { tracing } from "cloudflare:workers";
 import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
-import { errorName } from "../platform/log.ts";
+import { errorName, logEvent } from "../platform/log.ts";
 
 /** Codes, names, ids and counts: never content, a key, a principal or a scope (TRC-01). */
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -77,8 +77,9 @@ export class TraceSpan {
   }
 
   note(attributes: Attributes): void {
-    if (this.#reported === null) this.#attributes = { ...this.#attributes, ...attributes };
-    else if (this.#reported.span.isTraced) this.#reported.span.setAttributes(attributes);
+    this.#attributes = { ...this.#attributes, ...attributes };
+    const reported = this.#reported;
+    if (reported?.span.isTraced === true) quietly(() => reported.span.setAttributes(attributes));
   }
 
   /** What the platform traces by itself inside belongs to the span, where it is reported already. */
@@ -93,14 +94,25 @@ export class TraceSpan {
         inside: span.isTraced ? AsyncLocalStorage.snapshot() : runPlainly,
       }));
     const parent = this.#parent === null ? null : this.#parent.#reported;
-    this.#reported = parent === null ? open() : parent.inside(open);
-    if (this.#reported.span.isTraced) this.#reported.span.setAttributes(this.#attributes);
+    quietly(() => {
+      this.#reported = parent === null ? open() : parent.inside(open);
+    });
+    this.note(this.#attributes);
     if (this.#isOver) this.end();
   }
 
   end(): void {
     this.#isOver = true;
-    this.#reported?.span.end();
+    quietly(() => this.#reported?.span.end());
+  }
+}
+
+/** A run does not fail with its trace: what it did and what it spent is in its records. */
+function quietly(act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    logEvent("error", "trace-failed", { error: errorName(error) });
   }
 }
 

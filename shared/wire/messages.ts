@@ -126,5 +126,7 @@ export const FinishReasonSchema = z.enum([
   "error",
   "interrupted",
   "other",
+  /** The provider stopped in the middle of its own tools, and goes on when it is given its answer back. */
+  "paused",
 ]);
 export type FinishReason = z.infer<typeof FinishReasonSchema>;

@@ -103,6 +103,24 @@ export const SCENARIOS: readonly Scenario[] = [
     ],
   },
   {
+    name: "answer repaired",
+    ends: ["completed"],
+    submissions: [{ plan: [{ text: "{}" }, { text: '{"answer":"1"}' }], agent: "structured" }],
+  },
+  {
+    name: "result handed in by its tool",
+    ends: ["completed"],
+    submissions: [
+      {
+        plan: [
+          { calls: [{ tool: "look" }] },
+          { calls: [{ tool: "submit_result", input: { answer: "1" } }] },
+        ],
+        agent: "submitting",
+      },
+    ],
+  },
+  {
     name: "aborted while it waits",
     ends: ["aborted", "completed"],
     submissions: [{ plan: [{ calls: [{ tool: "guarded" }] }, done] }, { plan: [done] }],

@@ -102,6 +102,38 @@ describe("[CTX-13] warnings", () => {
   });
 });
 
+it("[CTX-13, REC-03] a warning behind the results hides no lost model call", async () => {
+  const thread = new ThreadDriver("warn");
+  const gate = `${thread.threadId}-gate`;
+  const looks: PlannedTurn = { calls: [{ tool: "look" }, { tool: "look" }] };
+  const { receipt } = await thread.submit([looks, { ...done, gate }], { agent: "frugal" });
+  await thread.arrival(gate);
+  await thread.crash();
+  await thread.resume(gate);
+  const { usage } = await thread.settlement(receipt.submissionId);
+  expect(usage.interruptedModelCalls).toBe(1);
+  expect(warningsOf(await thread.records()).map(({ dimension }) => dimension)).toContain(
+    "tool-calls",
+  );
+  await expectSound(thread);
+});
+
+it("[RUN-16, REC-03] a lost repair is noted like any other call", async () => {
+  const thread = new ThreadDriver("output");
+  const gate = `${thread.threadId}-gate`;
+  const plan: PlannedTurn[] = [{ text: "{}" }, { text: '{"answer":"1"}', gate }];
+  const { receipt } = await thread.submit(plan, { agent: "structured" });
+  await thread.arrival(gate);
+  await thread.crash();
+  await thread.resume(gate);
+  const settlement = await thread.settlement(receipt.submissionId);
+  expect(settlement).toMatchObject({
+    outcome: "completed",
+    usage: { turns: 2, interruptedModelCalls: 1 },
+  });
+  await expectSound(thread);
+});
+
 describe("[CTX-12, CTX-16, GW-04] a run's account", () => {
   it("has its cost with the cached tokens at their price, in settlement, view and record", async () => {
     const thread = new ThreadDriver("cost");
@@ -195,8 +227,7 @@ describe("[RUN-16] an output contract", () => {
     const thread = new ThreadDriver("output");
     const settlement = await thread.run([answer('{"reply":"private"}')], { agent: "structured" });
     expect(settlement).toMatchObject({ failure: { tag: "OutputInvalid" } });
-    expect(settlement.failure?.message).toContain("/answer");
-    expect(JSON.stringify(settlement)).not.toContain("private");
+    expect(JSON.stringify(settlement)).not.toMatch(/private|reply|answer"/);
     await expectSound(thread);
   });
 

@@ -1,6 +1,7 @@
 // A later attempt at a run that the log has begun: epoch and charge in one transaction, everything else from the log.
 import { must } from "../../../shared/assert.ts";
 import type { StoredBatch } from "../journal/journal.store.ts";
+import { providerOf } from "../../model/provider-of.ts";
 import { decideClaim } from "../ledger/decide-claim.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import type { Head, TakenUp } from "./head.ts";
@@ -52,7 +53,11 @@ export function continueRun(core: ThreadCore, head: Head, run: LoadedRun): Taken
     waveRevision,
     principal: must(core.ledger.command(queueSequence), "the submission is there").principal,
     binding,
-    history: core.history.restore(first, start.payload.historyFrom),
+    history: core.history.restore(
+      first,
+      start.payload.historyFrom,
+      providerOf(binding.modelIdentity),
+    ),
     state,
     size: {
       records: batches.reduce((sum, batch) => sum + batch.records.length, 0),

@@ -12,6 +12,7 @@ const MAX_FAULTS_CHARACTERS = 2_000;
 
 export type Answer =
   | { readonly kind: "output"; readonly output: JsonValue; readonly call: CallState | null }
+  /** `faults` is for the model: its words may repeat the model's own. */
   | { readonly kind: "undecodable"; readonly faults: string }
   /** The response asks for tools first. */
   | { readonly kind: "none" };
@@ -43,11 +44,23 @@ export function completionCall(turn: TurnState, completionTool: string | null): 
   return call;
 }
 
+/** The response is the model's last word, or would be. A call that went any way of a tool's, under a deployment in which its tool was one, is
+ * that tool's; a model that paused goes on. */
+export function isAnswer(turn: TurnState, completionTool: string | null): boolean {
+  if (turn.finishReason === "paused") return false;
+  if (turn.calls.length === 0) return true;
+  return completionCall(turn, completionTool)?.phase === "declared";
+}
+
 /** There is one repair turn per run: an answer that was followed by another turn was not the last word. */
 export function hadRepairTurn(state: RunState, completionTool: string | null): boolean {
   return state.turns
     .slice(0, -1)
-    .some((turn) => turn.calls.length === 0 || completionCall(turn, completionTool) !== null);
+    .some(
+      (turn) =>
+        (turn.calls.length === 0 && turn.finishReason !== "paused") ||
+        completionCall(turn, completionTool) !== null,
+    );
 }
 
 function textOf(turn: TurnState): string {

@@ -14,7 +14,7 @@ import {
   type Spending,
 } from "../../context/exhaustion.ts";
 import type { OutputContract } from "../../agents/output-contract.ts";
-import { completionCall, hadRepairTurn, readAnswer } from "./decide-output.ts";
+import { hadRepairTurn, isAnswer, readAnswer } from "./decide-output.ts";
 import { countTrailingFailures } from "./repeated-failures.ts";
 import { lastTurn, type CallState, type RunState, type TurnState } from "./run-state.ts";
 
@@ -72,8 +72,7 @@ export function decideStep(state: RunState, facts: StepFacts): Step {
   const turn = lastTurn(state);
   if (turn === null) return decideModelCall(state, facts);
   const open = turn.calls.filter((call) => call.phase !== "settled");
-  const isAnswer = turn.calls.length === 0 || completionCall(turn, facts.completionTool) !== null;
-  if (isAnswer && open.length === turn.calls.length) return decideAnswer(state, turn, facts);
+  if (isAnswer(turn, facts.completionTool)) return decideAnswer(state, turn, facts);
   return open.length > 0 ? decideBatch(state, turn, open) : decideModelCall(state, facts);
 }
 
@@ -93,7 +92,7 @@ function decideBatch(state: RunState, turn: TurnState, open: readonly CallState[
 function decideModelCall(state: RunState, facts: StepFacts): Step {
   const { policy, now, supersededEpoch } = facts;
   const turn = state.turns.length + 1;
-  const failures = countTrailingFailures(state.turns);
+  const failures = countTrailingFailures(state.turns, facts.completionTool);
   if (policy.repeatedFailureLimit > 0 && failures >= policy.repeatedFailureLimit) {
     return settleOnLimit(
       "repeated-failures",
@@ -160,8 +159,11 @@ function decideAnswer(state: RunState, turn: TurnState, facts: StepFacts): Step 
     // A call of the completion tool gets its result before the model is asked again.
     if (!isOver) return turn.calls.length > 0 ? { kind: "run-tools", turn } : next;
   }
-  const why = answer.kind === "undecodable" ? `: ${answer.faults}` : "";
-  return fail("OutputInvalid", `The model's answer does not fit the output schema${why}.`);
+  const cut = turn.finishReason === "length" ? " It was cut by its length limit." : "";
+  return fail(
+    "OutputInvalid",
+    `The model's answer does not fit the output schema; its record says where.${cut}`,
+  );
 }
 
 /** What the exhaustion rules need to know of a run. */

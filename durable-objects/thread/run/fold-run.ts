@@ -31,6 +31,7 @@ export function foldRecord(state: RunState, { record, epoch }: StoredRecord): Ru
   if (record.type === "RepairAnnotated") return state;
   if (state.settlement !== null) throw new LogCorrupt(`${record.type} after the settlement`);
   if (record.type === "ModelInterrupted") return foldInterruption(state, record);
+  if (record.type === "BudgetWarned") return foldWarning(state, record);
   const progressed: RunState = {
     ...state,
     usage: usageAfter(state, state.usage, record),
@@ -73,11 +74,6 @@ export function foldRecord(state: RunState, { record, epoch }: StoredRecord): Ru
       }));
     case "OperationDecided":
       return foldDecision(progressed, record);
-    case "BudgetWarned": {
-      const { dimension } = record.payload;
-      const isFirst = !state.warned.includes(dimension);
-      return { ...once(progressed, isFirst, record), warned: [...state.warned, dimension] };
-    }
     case "AbortRequested":
       return { ...once(progressed, state.abort === null, record), abort: record.payload };
     case "SubmissionSettled":
@@ -134,6 +130,7 @@ function foldResponse(state: RunState, record: RecordOf<"ModelResponded">): RunS
     turn,
     content: payload.content,
     finishReason: payload.finishReason,
+    model: payload.model,
     graceFor: payload.graceFor ?? null,
     outputFaults: payload.outputFaults ?? null,
     calls,
@@ -143,6 +140,8 @@ function foldResponse(state: RunState, record: RecordOf<"ModelResponded">): RunS
     turns: [...state.turns, next],
     modelFailures: 0,
     retryAt: null,
+    // An answer that needs a repair, or a model that paused, leads straight to the next call.
+    callMayBeOpen: calls.length === 0,
   };
 }
 
@@ -165,6 +164,13 @@ function foldInterruption(state: RunState, record: RecordOf<"ModelInterrupted">)
     interruptedEpoch: supersededEpoch,
     usage: usageAfter(state, state.usage, record),
   };
+}
+
+/** An audit record too: what it shares its batch with is the progress, and says whether a call may be open. */
+function foldWarning(state: RunState, record: RecordOf<"BudgetWarned">): RunState {
+  const { dimension } = record.payload;
+  const isFirst = !state.warned.includes(dimension);
+  return { ...once(state, isFirst, record), warned: [...state.warned, dimension] };
 }
 
 function foldResult(
@@ -232,9 +238,7 @@ function replaceArguments(state: RunState, operationId: string, args: JsonValue)
     call === edited ? { ...call, args, argumentsDigest: digestJson(args) } : call,
   );
   const content = turn.content.map((part) =>
-    part.type === "tool-call" && part.toolCallId === edited.toolCallId
-      ? { ...part, input: args }
-      : part,
+    isOwnCall(part) && part.toolCallId === edited.toolCallId ? { ...part, input: args } : part,
   );
   return { ...state, turns: [...state.turns.slice(0, -1), { ...turn, content, calls }] };
 }

@@ -6,6 +6,8 @@ import { groupRuns, selectHistory, type HistoryRun } from "./select-history.ts";
 
 /** What a run starts with; `from` goes into its start record, so that every later attempt reads the same history. */
 export interface SelectedHistory {
+  /** For whose models its messages are. */
+  readonly provider: string;
   readonly from: number;
   readonly runs: readonly HistoryRun[];
 }
@@ -13,25 +15,29 @@ export interface SelectedHistory {
 export class History {
   readonly #journal: JournalStore;
   /** The runs up to the record `through`; dropped whenever the log grew by anything but a run that ended here. */
-  #kept: { readonly through: number; readonly runs: readonly HistoryRun[] } | null = null;
+  #kept: {
+    readonly through: number;
+    readonly provider: string;
+    readonly runs: readonly HistoryRun[];
+  } | null = null;
 
   constructor(journal: JournalStore) {
     this.#journal = journal;
   }
 
-  /** For a run that begins with record `first`. */
-  select(first: number): SelectedHistory {
+  /** For a run that begins with record `first`, on a model of that provider. */
+  select(first: number, provider: string): SelectedHistory {
     const kept = this.#kept;
     const runs =
-      kept !== null && kept.through === first - 1
+      kept !== null && kept.through === first - 1 && kept.provider === provider
         ? selectHistory(kept.runs)
-        : selectHistory(groupRuns(this.#journal.readBackward(first, MAX_WINDOW_RECORDS)));
+        : selectHistory(groupRuns(this.#journal.readBackward(first, MAX_WINDOW_RECORDS), provider));
     this.#kept = null;
-    return { from: runs[0]?.first ?? first, runs };
+    return { provider, from: runs[0]?.first ?? first, runs };
   }
 
   /** For a run that began with record `first` and noted `from`: the history as of its own start (RUN-17). */
-  restore(first: number, from: number): SelectedHistory {
+  restore(first: number, from: number, provider: string): SelectedHistory {
     const batches: StoredBatch[] = [];
     let next = from;
     while (next < first) {
@@ -41,12 +47,12 @@ export class History {
       batches.push(...page.filter((batch) => batch.first >= next));
       next = last + 1;
     }
-    return { from, runs: groupRuns(batches) };
+    return { provider, from, runs: groupRuns(batches, provider) };
   }
 
   /** Keeps the history for the next run of this instance: the runs before, and the one that just ended with record `through`. */
   keep(before: SelectedHistory, ended: HistoryRun, through: number): void {
-    this.#kept = { through, runs: [...before.runs, ended] };
+    this.#kept = { through, provider: before.provider, runs: [...before.runs, ended] };
   }
 }
 

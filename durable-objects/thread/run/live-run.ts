@@ -116,7 +116,13 @@ export class LiveRun {
   /** The run as history of the next one. */
   asHistory(): HistoryRun {
     const { queueSequence: run, first, state } = this;
-    return { run, first, ...this.#size, messages: projectRun(state) };
+    const { provider } = this.history;
+    return {
+      run,
+      first,
+      ...this.#size,
+      messages: projectRun(state, { provider, isOwn: false }),
+    };
   }
 
   stop(reason: StopReason): void {

@@ -3,7 +3,8 @@ import type { LanguageModelV4CallOptions, LanguageModelV4Message } from "@ai-sdk
 import type { Exhausted } from "../../../shared/wire/policy.ts";
 import { estimateTokens } from "../../context/estimate-tokens.ts";
 import type { LiveRun } from "./live-run.ts";
-import { projectRun, projectTurn } from "./project-messages.ts";
+import { providerOf } from "../../model/provider-of.ts";
+import { projectRun, projectTurn, type Audience } from "./project-messages.ts";
 import { lastTurn, type RunState } from "./run-state.ts";
 
 export type ModelRequest = Omit<LanguageModelV4CallOptions, "abortSignal">;
@@ -17,13 +18,21 @@ export function buildModelRequest(
 ): ModelRequest {
   const { callTools, outputFormat } = live.binding;
   return {
-    prompt: [...systemMessages(live, state), ...live.historyMessages, ...projectRun(state)],
+    prompt: [
+      ...systemMessages(live, state),
+      ...live.historyMessages,
+      ...projectRun(state, ownOf(live)),
+    ],
     ...(callTools.length === 0
       ? {}
       : // The tools stay in the request, so that its prefix stays as it was; they are only forbidden.
         { tools: callTools, toolChoice: toolChoice(live, graceFor) }),
     ...(outputFormat === null ? {} : { responseFormat: outputFormat }),
   };
+}
+
+function ownOf({ binding }: LiveRun): Audience {
+  return { provider: providerOf(binding.modelIdentity), isOwn: true };
 }
 
 /** The last answer may still be given by the completion tool (CTX-14). */
@@ -54,5 +63,5 @@ export function estimateModelRequest(live: LiveRun, state: RunState): number {
     const { prompt, tools, responseFormat } = buildModelRequest(live, state, null);
     return estimateTokens([prompt, tools, responseFormat]);
   }
-  return lastInputTokens + estimateTokens(projectTurn(state, turn));
+  return lastInputTokens + estimateTokens(projectTurn(state, turn, ownOf(live)));
 }

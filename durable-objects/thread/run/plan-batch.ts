@@ -86,15 +86,17 @@ function planCall(
             value: `The tool ${call.toolName} is not available any more.`,
           },
         }
-      : invalid(
-          call,
-          `There is no such tool. The tools are: ${[...facts.tools.keys()].join(", ")}.`,
-        );
+      : invalid(call, `There is no such tool. The tools are: ${namesOf(facts).join(", ")}.`);
   }
   const decoded = tool.decode(call.args);
   return decoded.ok
     ? { call, tool, decoded: decoded.value }
     : invalid(call, `The arguments do not fit the schema: ${renderFaults(decoded.faults)}`);
+}
+
+function namesOf({ tools, contract }: BatchFacts): string[] {
+  const { completionTool } = contract;
+  return [...tools.keys(), ...(completionTool === null ? [] : [completionTool])];
 }
 
 /** A completion call that reaches a batch did not complete the run. */

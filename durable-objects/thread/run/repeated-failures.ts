@@ -15,11 +15,15 @@ const WEIGHT: Record<ToolOutcome, Weight> = {
   unavailable: "neutral",
 };
 
-export function countTrailingFailures(turns: readonly TurnState[]): number {
+/** Results of the completion tool are not among them: an answer that does not fit has its one repair (RUN-16). */
+export function countTrailingFailures(
+  turns: readonly TurnState[],
+  completionTool: string | null,
+): number {
   let failures = 0;
   for (const { calls } of turns.toReversed()) {
     for (const call of calls.toReversed()) {
-      if (call.result === null) continue;
+      if (call.result === null || call.toolName === completionTool) continue;
       const weight = WEIGHT[call.result.outcome];
       if (weight === "resets") return failures;
       if (weight === "fails") failures += 1;

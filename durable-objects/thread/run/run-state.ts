@@ -2,6 +2,7 @@
 import type { JsonValue } from "../../../shared/canonical-json.ts";
 import { runIdOf } from "../../../shared/ids.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
+import type { ModelIdentity } from "../../../shared/wire/agent.ts";
 import type { AssistantPart, FinishReason } from "../../../shared/wire/messages.ts";
 import type { Allowances, BudgetDimension, Exhausted } from "../../../shared/wire/policy.ts";
 import type { Effect, RecordOf } from "../../../shared/wire/records.ts";
@@ -42,6 +43,7 @@ export interface TurnState {
   /** The response as the model reads it: edited calls in the place of its own. */
   readonly content: readonly AssistantPart[];
   readonly finishReason: FinishReason;
+  readonly model: ModelIdentity;
   readonly graceFor: Exhausted | null;
   readonly outputFaults: string | null;
   readonly calls: readonly CallState[];

@@ -15,8 +15,8 @@ export interface HistoryRun {
   readonly messages: readonly LanguageModelV4Message[];
 }
 
-/** The runs among these batches whose start is among them, oldest first. What was never run has no messages and is left out. */
-export function groupRuns(batches: readonly StoredBatch[]): HistoryRun[] {
+/** For a model of that provider: the runs among these batches whose start is among them, oldest first. What was never run has no messages and is left out. */
+export function groupRuns(batches: readonly StoredBatch[], provider: string): HistoryRun[] {
   const groups = Map.groupBy(batches, (batch) => batch.run);
   const runs: HistoryRun[] = [];
   for (const [run, group] of groups) {
@@ -27,7 +27,7 @@ export function groupRuns(batches: readonly StoredBatch[]): HistoryRun[] {
       first: group[0]?.first ?? 0,
       records: group.reduce((sum, batch) => sum + batch.records.length, 0),
       bytes: group.reduce((sum, batch) => sum + batch.bytes, 0),
-      messages: projectRun(state),
+      messages: projectRun(state, { provider, isOwn: false }),
     });
   }
   return runs.toSorted((left, right) => left.first - right.first);

@@ -1,6 +1,7 @@
 // The first attempt at a submission: epoch, charge, and its input made canonical, in one transaction.
 import { must } from "../../../shared/assert.ts";
 import type { JsonValue } from "../../../shared/canonical-json.ts";
+import { providerOf } from "../../model/provider-of.ts";
 import { decideClaim } from "../ledger/decide-claim.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { foldRun } from "./fold-run.ts";
@@ -16,7 +17,7 @@ export function startRun(core: ThreadCore, head: Head): TakenUp {
   const input: JsonValue = JSON.parse(command.input);
   const { allowances } = command;
   const first = core.journal.tail().sequence + 1;
-  const history = core.history.select(first);
+  const history = core.history.select(first, providerOf(binding.modelIdentity));
   const now = core.clock.now();
   const drafts = [
     ...createThreadDrafts(thread, first),

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { findBudgetWarnings } from "../../../durable-objects/context/budget-warnings.ts";
 import { estimateTokens } from "../../../durable-objects/context/estimate-tokens.ts";
 import { tightenPolicy } from "../../../durable-objects/context/tighten-policy.ts";
-import { costMicrousd, findPrice } from "../../../durable-objects/model/prices.ts";
+import { costMicrousd, findPrice, priceIdOf } from "../../../durable-objects/model/prices.ts";
 import { withBudgetWarnings } from "../../../durable-objects/thread/run/budget-drafts.ts";
 import { AgentPolicySchema, type AgentPolicyInput } from "../../../shared/wire/policy.ts";
 import { NO_RUN_USAGE, NO_TOKENS, type RunUsage } from "../../../shared/wire/usage.ts";
@@ -85,6 +85,22 @@ describe("[CTX-13] the warning of a budget", () => {
     const usage = { ...NO_RUN_USAGE, inputTokens: 1e9, costMicrousd: 1e9, toolCalls: 0 };
     const spent = { usage, elapsedMillis: 0, maxDurationMillis: 1_000 };
     expect(findBudgetWarnings(policyOf({ maxToolCalls: 0 }), spent, [])).toEqual([]);
+  });
+
+  it("stays a count, whatever a provider counts", () => {
+    const most = Number.MAX_SAFE_INTEGER;
+    const usage = { ...NO_RUN_USAGE, inputTokens: most, outputTokens: most };
+    const spent = { usage, elapsedMillis: 0, maxDurationMillis: 1_000 };
+    expect(findBudgetWarnings(policyOf({ tokenBudget: 10 }), spent, [])).toEqual([
+      { dimension: "tokens", used: most, limit: 10 },
+    ]);
+  });
+
+  it("is no progress, and hides no call that may be open", () => {
+    const results = [...OPENING, responded(1, { calls: [call()] }), settled(1, 0)];
+    const before = fold(...results);
+    const after = fold(...results, warned("turns"));
+    expect(after).toEqual({ ...before, warned: ["turns"] });
   });
 
   it("comes once for each dimension, in the batch of what it is about, before a settlement", () => {
@@ -169,6 +185,12 @@ describe("[GW-04] what a call costs", () => {
         expect(cost).toBeGreaterThanOrEqual(0);
       }),
     );
+  });
+
+  it("[CTX-12] is found for a model that a deployment makes itself, under its provider's id", () => {
+    const model = { provider: "openai.responses", name: "gpt-5-mini" };
+    expect(findPrice(model, {})).toMatchObject({ inputUsdPerMillion: 0.25 });
+    expect(priceIdOf(model)).toBe("openai/gpt-5-mini");
   });
 
   it("is found by model id: the deployment's price before the list's, nothing for local models, null for unknown ones", () => {

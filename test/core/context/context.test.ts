@@ -2,7 +2,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { utf8Length } from "../../../shared/bytes.ts";
-import type { ToolOutput } from "../../../shared/wire/messages.ts";
+import type { AssistantPart, FinishReason, ToolOutput } from "../../../shared/wire/messages.ts";
+import type { RunState } from "../../../durable-objects/thread/run/run-state.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
 import { boundToolOutput } from "../../../durable-objects/context/tool-result-bounds.ts";
 import type { StoredBatch } from "../../../durable-objects/thread/journal/journal.store.ts";
@@ -21,6 +22,7 @@ import {
   prepared,
   responded,
   settled,
+  settlement,
   started,
 } from "../support/builders.ts";
 
@@ -208,16 +210,74 @@ describe("the window over earlier runs", () => {
       bytes: 10,
       records: log(drafts, first),
     });
-    const runs = groupRuns([
-      batch(7, 1, [responded(1, { text: "cut off from its start" })]),
-      batch(2, 10, OPENING),
-      batch(1, 20, OPENING),
-      batch(2, 30, [responded(1, { text: "later" })]),
-    ]);
+    const runs = groupRuns(
+      [
+        batch(7, 1, [responded(1, { text: "cut off from its start" })]),
+        batch(2, 10, OPENING),
+        batch(1, 20, OPENING),
+        batch(2, 30, [responded(1, { text: "later" })]),
+      ],
+      "test",
+    );
     expect(runs).toMatchObject([
       { run: 2, first: 10, records: 3, bytes: 20 },
       { run: 1, first: 20, records: 2, bytes: 10 },
     ]);
     expect(runs[0]?.messages).toHaveLength(2);
+  });
+});
+
+describe("a run for the model that reads it", () => {
+  const providerOptions = { test: { signature: "s" } };
+  const content: AssistantPart[] = [
+    { type: "reasoning", text: "hm", providerOptions },
+    { type: "custom", kind: "test.mark" },
+    { type: "text", text: "I look.", providerOptions },
+    {
+      type: "tool-call",
+      toolCallId: "s",
+      toolName: "search",
+      input: {},
+      providerExecuted: true,
+    },
+    {
+      type: "tool-result",
+      toolCallId: "s",
+      toolName: "search",
+      output: { type: "json", value: [1] },
+    },
+  ];
+  const answered = (parts: AssistantPart[], finishReason: FinishReason = "stop") =>
+    fold(...OPENING, responded(1, { parts, finishReason }));
+  const shownTo = (provider: string, parts: AssistantPart[]) =>
+    projectRun(answered(parts), { provider, isOwn: false }).slice(1);
+
+  it("[TOOL-07, CTX-28] is whole for its own provider, and without its marks, thought and tools for another", () => {
+    expect(shownTo("test", content)).toMatchObject([{ role: "assistant", content }]);
+    expect(shownTo("other", content)).toEqual([
+      { role: "assistant", content: [{ type: "text", text: "I look." }] },
+    ]);
+    expect(shownTo("other", content.slice(0, 2))).toEqual([]);
+  });
+
+  it("leaves out an answer of nothing but marks", () => {
+    expect(shownTo("test", [{ type: "custom", kind: "test.mark" }])).toEqual([]);
+  });
+
+  it("[TOOL-07] gives a paused answer back whole while it goes on, and without what never came once it is history", () => {
+    const paused = answered(content.slice(2, 4), "paused");
+    expect(projectRun(paused, { provider: "test", isOwn: true }).at(-1)?.content).toHaveLength(2);
+    expect(projectRun(paused, { provider: "test", isOwn: false }).at(-1)?.content).toHaveLength(1);
+  });
+
+  it("[RUN-16] is asked for a repair by its own next request, and by no later run", () => {
+    const bad = responded(1, { text: "no", outputFaults: "bad" });
+    const roles = (state: RunState, isOwn: boolean) =>
+      projectRun(state, { provider: "test", isOwn }).map(({ role }) => role);
+    const parked = fold(...OPENING, bad);
+    expect(roles(parked, true)).toEqual(["user", "assistant", "user"]);
+    expect(roles(parked, false)).toEqual(["user", "assistant"]);
+    const empty = fold(...OPENING, bad, responded(2, { outputFaults: "bad" }), settlement());
+    expect(roles(empty, false)).toEqual(["user", "assistant", "user"]);
   });
 });

@@ -101,6 +101,15 @@ describe("[TRC-02] the log of a deployment", () => {
     expect(lines.join("\n")).not.toContain("private");
   });
 
+  it("lets no word of a model begin a line, or steer a terminal", () => {
+    const forged = "x\n12:00:01.252  other #9  SubmissionSettled  completed\u001b[31m";
+    const [stored] = log([responded(1), { ...settled(1, 0) }]).slice(1);
+    if (stored?.record.type !== "ToolSettled") throw new Error("a result");
+    const { record } = stored;
+    const line = renderRecord("t", { ...record, payload: { ...record.payload, toolName: forged } });
+    expect(line).not.toMatch(/\p{Cc}/u);
+  });
+
   it("has a line for a record that says nothing more", () => {
     const [stored] = log(OPENING);
     if (stored === undefined) throw new Error("a record");

@@ -1,6 +1,13 @@
 // One model call against hand-made models: how it ends, whatever the provider does.
-import { APICallError, type LanguageModelV4 } from "@ai-sdk/provider";
+import {
+  APICallError,
+  type JSONValue,
+  type LanguageModelV4,
+  type LanguageModelV4StreamPart,
+} from "@ai-sdk/provider";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { AssistantPartSchema } from "../../../shared/wire/messages.ts";
 import { MAX_CALLS_PER_TURN } from "../../../shared/limits.ts";
 import { callModel, type ModelCallOutcome } from "../../../durable-objects/model/call-model.ts";
 import {
@@ -85,10 +92,48 @@ describe("a model call", () => {
       throw new Error("a bug");
     });
     expect(await ask(throwing)).toMatchObject(failed);
-    const said = { kind: "failed", fault: { reason: "provider", isTransient: false } };
+    const said = { kind: "failed", fault: { reason: "provider", isTransient: true } };
     expect(await ask(streaming([{ type: "error", error: "words" }]))).toMatchObject(said);
     const lookalike = { name: "AI_APICallError", statusCode: 500 };
     expect(await ask(model(() => Promise.reject(lookalike)))).toMatchObject(failed);
+  });
+
+  it("[TOOL-07] keeps what a provider's tool returned, whatever it is, and refuses a part that no record can hold", async () => {
+    const own = { toolCallId: "s", toolName: "search" };
+    const call = { type: "tool-call", ...own, input: "{}", providerExecuted: true } as const;
+    let deep: JSONValue = "end";
+    for (let level = 0; level < 80; level += 1) deep = [deep];
+    for (const result of [Array.from({ length: 5_000 }, (_, n) => n), deep]) {
+      const outcome = await ask(
+        streaming([call, { type: "tool-result", ...own, result }, finish()]),
+      );
+      if (outcome.kind !== "responded") throw new Error(JSON.stringify(outcome));
+      const [, kept] = z.array(AssistantPartSchema).parse(outcome.response.content);
+      expect(kept).toMatchObject({ output: { type: "text", value: JSON.stringify(result) } });
+    }
+    const source = { type: "source", sourceType: "url", id: "1" } as const;
+    const many = Array.from({ length: 3_000 }, () => ({
+      ...source,
+      url: `https://a.example/${"x".repeat(1_000)}`,
+    }));
+    const tooLarge = { kind: "failed", fault: { reason: "too-large", isTransient: false } };
+    expect(await ask(streaming([...text("x"), ...many, finish()]))).toMatchObject(tooLarge);
+    const wrong = z.custom<LanguageModelV4StreamPart>().parse({ type: "custom", kind: "thing" });
+    expect(await ask(streaming([wrong, finish()]))).toMatchObject({
+      kind: "failed",
+      fault: { reason: "malformed", isTransient: false },
+    });
+  });
+
+  it("[TOOL-07] takes a model that paused in its own tools for one that goes on", async () => {
+    const paused = {
+      ...finish(),
+      finishReason: { unified: "stop", raw: "pause_turn" },
+    } as const;
+    expect(await ask(streaming([...text("Let me search."), paused]))).toMatchObject({
+      kind: "responded",
+      response: { finishReason: "paused" },
+    });
   });
 
   it("[RUN-15] a model that sends nothing has stalled, whether its stream opened or not", async () => {

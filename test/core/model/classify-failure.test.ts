@@ -53,6 +53,33 @@ describe("[RUN-15] a refusal that calling again may help", () => {
     const asked = refusal(429, {}, { "retry-after": "7" });
     expect(classifyModelError(asked)).toMatchObject({ retryAfterMillis: 7_000 });
   });
+
+  it("is what Google says of a minute's quota, with the time to wait in the body", () => {
+    const details = [
+      { "@type": "QuotaFailure", violations: [{ quotaId: "RequestsPerMinutePerProject" }] },
+      { "@type": "RetryInfo", retryDelay: "31.5s" },
+    ];
+    const message = "You exceeded your current quota, please check your plan and billing details.";
+    const error = refusal(429, { error: { code: 429, message, details } });
+    expect(classifyModelError(error)).toMatchObject({
+      reason: "http",
+      isTransient: true,
+      retryAfterMillis: 31_500,
+    });
+    const daily = [{ violations: [{ quotaId: "RequestsPerDayPerProject" }] }];
+    const spent = refusal(429, { error: { code: 429, message, details: daily } });
+    expect(classifyModelError(spent)).toMatchObject({ reason: "quota", isTransient: false });
+  });
+
+  it.each([
+    [429, "Too many tokens, please wait before trying again."],
+    [429, "Request too large for model in organization on tokens per minute (TPM)"],
+    [503, "while answering: This model's maximum context length is 8192 tokens"],
+    [500, "flagged as potentially violating our usage policy"],
+  ])("is what a busy provider says, whatever its words are: %i %s", (status, message) => {
+    const error = refusal(status, { error: { message } });
+    expect(classifyModelError(error)).toMatchObject({ reason: "http", isTransient: true });
+  });
 });
 
 describe("[RUN-15] a lost connection", () => {
@@ -137,7 +164,11 @@ describe("[RUN-15, CTX-17] a refusal that nothing but a change helps", () => {
   it.each([
     openai(400, "content_policy_violation", "Your request was rejected by our safety system."),
     openai(400, "content_filter", "The response was filtered due to the content management policy"),
-    openai(400, "invalid_prompt", "Invalid prompt: your prompt was flagged"),
+    openai(
+      400,
+      "invalid_prompt",
+      "Invalid prompt: your prompt was flagged as potentially violating",
+    ),
     anthropic(400, "invalid_request_error", "Output blocked by content filtering policy"),
   ])("is a matter of content: %#", (error) => {
     expect(classifyModelError(error)).toMatchObject({
@@ -153,6 +184,18 @@ describe("[RUN-15, CTX-17] a refusal that nothing but a change helps", () => {
     expect(classifyModelError(error)).toMatchObject({ reason: "quota", isTransient: false });
   });
 
+  it("is not one that only names a word of another", () => {
+    const error = openai(400, "invalid_function", "Invalid schema for function 'content_filter'");
+    expect(classifyModelError(error)).toMatchObject({ reason: "http", isTransient: false });
+  });
+
+  it.each([
+    [402, { error: { message: "Payment required" } }],
+    [402, { error: { message: "Insufficient Balance" } }],
+  ])("is a matter of money by its status: %i %j", (status, body) => {
+    expect(classifyModelError(refusal(status, body))).toMatchObject({ reason: "quota" });
+  });
+
   it("is a matter of the credential", () => {
     const fault = classifyModelError(anthropic(401, "authentication_error", "invalid x-api-key"));
     expect(fault).toMatchObject({ reason: "http", isTransient: false, httpStatus: 401 });
@@ -166,10 +209,13 @@ describe("[RUN-15] an error inside a stream", () => {
     ["that the client knows to be passing", { message: "m", isRetryable: true, data: {} }, true],
     ["that the client knows to stay", { statusCode: 500, isRetryable: false, data: {} }, false],
     ["with a number for its code", { message: "m", type: "server_error", code: 503 }, true],
-    ["with a word for its code", { message: "m", code: "server_error" }, false],
+    ["with a word for its code", { message: "m", code: "server_error" }, true],
+    ["of its own timeout", { type: "timeout_error", isRetryable: false }, true],
     ["that blames the request", { message: "m", code: 400 }, false],
-    ["in words", "overloaded", false],
-    ["without any", undefined, false],
+    ["that blames it in a word", { message: "m", type: "invalid_request_error" }, false],
+    ["in words", "unexpected EOF", true],
+    ["of a model that is gone", { message: "Model unloaded." }, true],
+    ["without any", undefined, true],
   ])("%s", (_what, error, isTransient) => {
     expect(classifyStreamError(error)).toMatchObject({ reason: "provider", isTransient });
   });

@@ -2,7 +2,7 @@
 import type { JSONSchema7 } from "@ai-sdk/provider";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { closeSchema } from "../../../durable-objects/model/close-schema.ts";
+import { closeSchema, isStrictSchema } from "../../../durable-objects/model/close-schema.ts";
 import { jsonSchemaOf } from "../../../shared/define/json-schema.ts";
 
 function closed(schema: z.ZodType) {
@@ -58,5 +58,41 @@ describe("[RUN-16] a schema as models get it", () => {
     const before = JSON.stringify(schema);
     closeSchema(schema);
     expect(JSON.stringify(schema)).toBe(before);
+  });
+});
+
+describe("[RUN-16] OpenAI's strict mode", () => {
+  const strict = (schema: z.ZodType) =>
+    isStrictSchema(closeSchema(jsonSchemaOf(schema, "a schema")));
+
+  it.each([
+    ["fields that have to be there", z.object({ a: z.string(), b: z.array(z.int()) })],
+    ["what may be null", z.object({ a: z.string().nullable() })],
+    ["objects in objects", z.object({ a: z.object({ b: z.enum(["x"]) }) })],
+    [
+      "a union whose members are told apart",
+      z.object({
+        a: z.discriminatedUnion("kind", [
+          z.object({ kind: z.literal("x"), n: z.int() }),
+          z.object({ kind: z.literal("y") }),
+        ]),
+      }),
+    ],
+  ])("takes %s", (_what, schema) => {
+    expect(strict(schema)).toBe(true);
+  });
+
+  it.each([
+    ["an optional field", z.object({ a: z.string().optional() })],
+    ["one far inside", z.object({ a: z.array(z.object({ b: z.string().optional() })) })],
+    ["a record", z.object({ a: z.record(z.string(), z.string()) })],
+    ["an object that is open", z.looseObject({ a: z.string() })],
+    ["a tuple", z.object({ a: z.tuple([z.string(), z.int()]) })],
+    ["anything", z.object({ a: z.any() })],
+    ["a root that is no object", z.string()],
+    ["a list", z.array(z.string())],
+    ["a union", z.union([z.string(), z.int()])],
+  ])("does not take %s, which is then sent without it", (_what, schema) => {
+    expect(strict(schema)).toBe(false);
   });
 });

@@ -200,7 +200,11 @@ describe("[GW-03] what is missing or wrong", () => {
     answer = () => new Response(null, { status: 302, headers: { location: "https://x.example" } });
     expect(await call("openai/m", { ...GATEWAY, ...TOKEN })).toMatchObject({
       kind: "failed",
-      fault: { reason: "error", isTransient: false },
+      fault: {
+        reason: "not-configured",
+        isTransient: false,
+        advice: expect.stringContaining("redirect"),
+      },
     });
     expect(sent).toHaveLength(1);
   });

@@ -113,6 +113,24 @@ describe("[GW-03] the binding of Workers AI", () => {
       { reason: "http", httpStatus: 429, isTransient: true },
     ],
     [
+      "a day's free allocation used up",
+      new Error("3036: you have used up your daily free allocation of 10,000 neurons"),
+      { reason: "quota", isTransient: false },
+    ],
+    ["a gateway's rate", new Error("2003: Rate limited"), { isTransient: true }],
+    ["a gateway's timeout", new Error("504: Gateway Timeout"), { isTransient: true }],
+    ["an internal error", new Error("3043: Internal server error"), { isTransient: true }],
+    [
+      "a credential that is refused",
+      new Error("2009: Unauthorized"),
+      { reason: "http", httpStatus: 401, isTransient: false },
+    ],
+    [
+      "the gateway's guardrails",
+      new Error("2016: Prompt blocked due to security configurations"),
+      { reason: "content-filter", isTransient: false },
+    ],
+    [
       "a lost connection",
       new Error("Network connection lost."),
       { reason: "connection", isTransient: true },

@@ -287,7 +287,7 @@ describe("[TOOL-05] what the model reads of an edited call", () => {
         records: of,
       }),
     );
-    expect(groupRuns(batches)).toEqual([
+    expect(groupRuns(batches, "test")).toEqual([
       { run: 1, first: 1, records: 12, bytes: 110, messages: [...messages, answer] },
     ]);
   });

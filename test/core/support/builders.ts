@@ -101,6 +101,8 @@ export function call(tool = "act", args: JsonValue = {}): Call {
 export interface Response {
   readonly text?: string;
   readonly calls?: readonly Call[];
+  /** What the response holds, in the place of both. */
+  readonly parts?: readonly AssistantPart[];
   readonly finishReason?: FinishReason;
   readonly usage?: Partial<TokenUsage>;
   readonly costMicrousd?: number | null;
@@ -125,7 +127,7 @@ export function responded(turn: number, response: Response = {}): RecordDraft {
     ...OF_RUN,
     turn,
     payload: {
-      content,
+      content: response.parts === undefined ? content : [...response.parts],
       finishReason: finishReason ?? (calls.length === 0 ? "stop" : "tool-calls"),
       usage: { ...NO_TOKENS, ...usage },
       costMicrousd: response.costMicrousd === undefined ? 0 : response.costMicrousd,

@@ -4,6 +4,7 @@ import {
   FILTERED,
   LOST,
   KEPT_MALFORMED,
+  NO_EMPTY_MESSAGE,
   NO_LAST_THOUGHT,
   ODD_ARGUMENTS,
   pieces,
@@ -268,11 +269,13 @@ export const ANTHROPIC_STREAMS: readonly RecordedStream[] = [
     name: "empty answer",
     covers: ["empty"],
     frames: opened(...closed("end_turn")),
+    differs: { request: NO_EMPTY_MESSAGE },
   },
   {
     name: "answer of one empty text",
     covers: ["empty"],
     frames: opened(...text(0), ...closed("end_turn")),
+    differs: { request: NO_EMPTY_MESSAGE },
   },
 ];
 

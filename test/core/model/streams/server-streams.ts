@@ -1,7 +1,7 @@
 // Chat completions where a server has ways of its own: Ollama's, and Workers AI's as AI Gateway's REST API passes them on.
 import { chatFrames } from "./chat-streams.ts";
 import type { ChatDialect } from "./chat-streams.ts";
-import { BROKE_OFF, FILTERED, KEPT_MALFORMED, LOST, ODD_ARGUMENTS, pieces } from "./wire.ts";
+import { BROKE_OFF, FILTERED, KEPT_MALFORMED, LOST, ODD_ARGUMENTS, TAKEN, pieces } from "./wire.ts";
 import type { Frame, RecordedStream } from "./wire.ts";
 
 /** A call in one piece: Ollama parses a call before it sends it. Old versions give every call the index 0. */
@@ -74,7 +74,8 @@ export const OLLAMA_STREAMS: readonly RecordedStream[] = streamsOf(OLLAMA, (fram
           },
         },
       ],
-      fault: { isTransient: false },
+      fault: { isTransient: true },
+      differs: TAKEN,
     },
   ];
 });
@@ -154,8 +155,9 @@ export const WORKERS_AI_STREAMS: readonly RecordedStream[] = streamsOf(WORKERS_A
         chunk({ content: "The" }),
         { error: { message: "AiError: Capacity temporarily exceeded", type: "error", code: 3040 } },
       ],
-      // A code of Workers AI's own is no HTTP status.
-      fault: { isTransient: false },
+      // A code of Workers AI's own is no HTTP status, and nothing in it blames the request.
+      fault: { isTransient: true },
+      differs: TAKEN,
     },
     {
       name: "error object with an HTTP status",

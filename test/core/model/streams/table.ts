@@ -53,6 +53,7 @@ function renderCell(
   ];
   const notes = streams.flatMap(({ differs }) => [
     ...(differs?.inputs === undefined ? [] : [note(`differs in what is kept: ${differs.inputs}`)]),
+    ...(differs?.retry === undefined ? [] : [note(`called again: ${differs.retry}`)]),
     ...(differs?.request === undefined ? [] : [note(`differs in the request: ${differs.request}`)]),
   ]);
   return [shown.join(", "), ...new Set(notes)].join(" ");

@@ -43,6 +43,8 @@ export interface RecordedStream {
   readonly differs?: {
     /** Of the input of calls that is no JSON object, as it is kept. */
     readonly inputs?: string;
+    /** Of whether calling again may help. */
+    readonly retry?: string;
     /** Of the request that gives it back. */
     readonly request?: string;
   };
@@ -100,6 +102,8 @@ export const BROKE_OFF = { reason: "broke-off", isTransient: true } as const;
 export const FILTERED = { reason: "content-filter", isTransient: false } as const;
 export const LOST = { reason: "connection", isTransient: true } as const;
 
+export const TAKEN = { retry: "the request was taken, and nothing in the error blames it" };
+
 /** Providers refuse a message that ends in a thought; the AI SDK gives it back. */
 export const NO_LAST_THOUGHT = "a thought at the end of a cut answer is not given back";
 
@@ -107,3 +111,6 @@ export const KEPT_MALFORMED = {
   inputs: "the arguments that are no object are kept for the record",
   request: "the model reads its own malformed arguments; the AI SDK gives it an empty object",
 };
+
+/** The AI SDK's client drops the message too, but merges what stands around it. */
+export const NO_EMPTY_MESSAGE = "an answer of nothing but the provider's marks is no message";
