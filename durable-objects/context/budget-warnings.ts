@@ -10,6 +10,8 @@ export interface BudgetUse {
   readonly limit: number;
 }
 
+const DIMENSIONS = BudgetDimensionSchema.options;
+
 /** What of a limit is left without a word. Source: CTX-13. */
 const WARNING_SHARE = 0.8;
 
@@ -26,7 +28,7 @@ export function findBudgetWarnings(
   warned: readonly BudgetDimension[],
 ): BudgetUse[] {
   const found: BudgetUse[] = [];
-  for (const dimension of BudgetDimensionSchema.options) {
+  for (const dimension of DIMENSIONS) {
     if (warned.includes(dimension)) continue;
     const { used, limit } = useOf(dimension, policy, spent);
     if (limit === undefined || limit < 1) continue;

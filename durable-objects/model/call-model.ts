@@ -8,7 +8,12 @@ import type {
 import { z } from "zod";
 import { utf8Length } from "../../shared/bytes.ts";
 import { MAX_CALLS_PER_TURN, MAX_CONTENT_BYTES } from "../../shared/limits.ts";
-import { AssistantPartSchema, isOwnCall, SourceSchema } from "../../shared/wire/messages.ts";
+import {
+  AssistantPartSchema,
+  isOwnCall,
+  SourceSchema,
+  type AssistantPart,
+} from "../../shared/wire/messages.ts";
 import { TokenUsageSchema, NO_TOKENS, type TokenUsage } from "../../shared/wire/usage.ts";
 import { raceSignal, type Raced } from "../platform/deadline.ts";
 import { classifyModelError, classifyStreamError, type ModelFault } from "./classify-failure.ts";
@@ -142,6 +147,24 @@ function endOf(reduction: StreamReduction): ModelCallOutcome {
   }
 }
 
+/** What a client hands on may be anything: a part that no record can hold must not get into one. Text and calls are made here, of checked JSON. */
+function canBeStored({ content, sources }: ModelResponse): boolean {
+  const isPlain = sources.length === 0 && content.every(isPlainPart);
+  return isPlain || StoredPartsSchema.safeParse({ content, sources }).success;
+}
+
+function isPlainPart(part: AssistantPart): boolean {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return true;
+    case "tool-call":
+      return typeof part.toolCallId === "string" && typeof part.toolName === "string";
+    default:
+      return false;
+  }
+}
+
 const StoredPartsSchema = z.object({
   content: z.array(AssistantPartSchema),
   sources: z.array(SourceSchema),
@@ -157,8 +180,7 @@ function checkResponse(response: ModelResponse, reduction: StreamReduction): Mod
   if (!TokenUsageSchema.safeParse(response.usage).success) {
     return failed({ reason: "invalid-usage", isTransient: false, httpStatus: null }, reduction);
   }
-  // What a client hands on may be anything: a part that no record can hold must not get into one.
-  if (!StoredPartsSchema.safeParse(response).success) {
+  if (!canBeStored(response)) {
     return failed({ reason: "malformed", isTransient: false, httpStatus: null }, reduction);
   }
   return { kind: "responded", response };
