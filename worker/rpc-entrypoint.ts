@@ -102,6 +102,12 @@ export function serviceClass(deployment: Deployment): HoldfastServiceClass {
       return this.#serve("usage", request);
     }
 
+    verify(request: RequestOf<"verify">): Answer<"verify"> {
+      return serveRpc("verify", RequestSchemas.verify, request, async (asked) =>
+        (await this.#operations()).verify(asked),
+      );
+    }
+
     repair(request: RequestOf<"repair">): Answer<"repair"> {
       return this.#serve("repair", request);
     }

@@ -26,6 +26,7 @@ import { awaitAdmitted, awaitSettled, awaitSubmission } from "./view/await-submi
 import { explainThread } from "./view/explain-thread.ts";
 import { listOperations } from "./view/list-operations.ts";
 import { listSubmissions, readThread, readUsage } from "./view/read-thread.ts";
+import { verifyLog } from "./view/verify-log.ts";
 
 type Answer<Operation extends ThreadOperation> = Promise<RpcResult<AnswerOf<Operation>>>;
 
@@ -202,6 +203,13 @@ export function threadObjectClass(
 
     usage(request: ThreadRpcRequest<"usage">): Answer<"usage"> {
       return this.#serve("usage", ThreadRpcSchemas.usage, request, readUsage);
+    }
+
+    /** One page of the log; the Worker asks on from its end. */
+    verify(request: ThreadRpcRequest<"verify">): Answer<"verify"> {
+      return this.#serve("verify", ThreadRpcSchemas.verify, request, (core, { from }) =>
+        verifyLog(core, from),
+      );
     }
 
     repair(request: ThreadRpcRequest<"repair">): Answer<"repair"> {

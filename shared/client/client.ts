@@ -25,6 +25,7 @@ import type {
 } from "../wire/submission.ts";
 import type { ThreadView } from "../wire/thread.ts";
 import type { ThreadUsage } from "../wire/usage.ts";
+import type { Verification } from "../wire/verification.ts";
 import { httpTransport, type HttpOptions } from "./http-transport.ts";
 import { followEvents, type FollowedEvent } from "./read-events.ts";
 import { delay, RETRY_POLICY, withRetries, type RetryPolicy } from "./retry.ts";
@@ -208,6 +209,11 @@ export class ThreadHandle {
 
   usage({ signal }: Cancellable = {}): Promise<ThreadUsage> {
     return this.#call("usage", this.#at, signal);
+  }
+
+  /** Whether the log is the one that was written, and where it is not. */
+  verify({ signal }: Cancellable = {}): Promise<Verification> {
+    return this.#call("verify", this.#at, signal);
   }
 
   repair(request: RepairRequest, { signal }: Cancellable = {}): Promise<RepairResult> {

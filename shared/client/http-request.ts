@@ -59,6 +59,7 @@ const PLANS: Plans = {
   }),
   explain: ({ threadId }) => ({ method: "GET", path: pathOf(threadId, "explain") }),
   usage: ({ threadId }) => ({ method: "GET", path: pathOf(threadId, "usage") }),
+  verify: ({ threadId }) => ({ method: "GET", path: pathOf(threadId, "verify") }),
   repair: ({ threadId, request }) => ({
     method: "POST",
     path: pathOf(threadId, "repair"),

@@ -20,4 +20,5 @@ export type { Settlement } from "../wire/settlement.ts";
 export type { Receipt, SubmissionState, SubmissionView, Wait } from "../wire/submission.ts";
 export type { ThreadView } from "../wire/thread.ts";
 export type { RunUsage, ThreadUsage, Usage } from "../wire/usage.ts";
+export type { ChainPoint, LogFault, Verification } from "../wire/verification.ts";
 export type { ServiceRpc } from "../wire/entrypoint.ts";

@@ -32,6 +32,7 @@ export const API_OPERATIONS = {
   listOperations: "threads:read",
   explain: "threads:read",
   usage: "threads:read",
+  verify: "threads:read",
   abort: "threads:write",
   decideOperations: null,
   repair: "threads:operate",

@@ -13,6 +13,7 @@ import type {
 } from "./submission.ts";
 import type { ThreadView } from "./thread.ts";
 import type { ThreadUsage } from "./usage.ts";
+import type { Verification } from "./verification.ts";
 
 interface Answers {
   submit: SubmitResult;
@@ -35,6 +36,8 @@ interface Answers {
   decideOperations: DecideResult;
   explain: Explanation;
   usage: ThreadUsage;
+  /** Of an object, one page of the log; of a deployment, all of it. */
+  verify: Verification;
   repair: RepairResult;
 }
 

@@ -11,6 +11,7 @@ import {
   RepairRequestSchema,
   SubmitRequestSchema,
 } from "./submission.ts";
+import { CHAIN_START, ChainPointSchema } from "./verification.ts";
 
 const OfThreadSchema = z.strictObject({ threadId: ThreadIdSchema });
 const OfSubmissionSchema = OfThreadSchema.extend({ submissionId: PrintableIdSchema });
@@ -44,6 +45,8 @@ export const RequestSchemas = {
   decideOperations: OfThreadSchema.extend({ request: DecideRequestSchema }),
   explain: OfThreadSchema,
   usage: OfThreadSchema,
+  /** From the beginning, or from where an earlier check ended. */
+  verify: OfThreadSchema.extend({ from: ChainPointSchema.default(CHAIN_START) }),
   repair: OfThreadSchema.extend({ request: RepairRequestSchema }),
 } as const;
 

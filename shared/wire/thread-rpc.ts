@@ -25,6 +25,7 @@ export const ThreadRpcSchemas = {
   decideOperations: called(RequestSchemas.decideOperations),
   explain: called(RequestSchemas.explain),
   usage: called(RequestSchemas.usage),
+  verify: called(RequestSchemas.verify),
   repair: called(RequestSchemas.repair),
 } as const satisfies Record<ThreadOperation, z.ZodType>;
 

@@ -4,7 +4,6 @@ import { describe, expect, it } from "vitest";
 import {
   chainDigest,
   decodeBatch,
-  EMPTY_DIGEST,
   encodeBatches,
 } from "../../durable-objects/thread/journal/record-codec.ts";
 import { digestJson } from "../../durable-objects/platform/digest.ts";
@@ -21,6 +20,7 @@ import {
   type Evidence,
   type Violation,
 } from "../../shared/testing/history-checker.ts";
+import { CHAIN_START } from "../../shared/wire/verification.ts";
 import type { BatchRow, Dump, SubmissionRow } from "../support/thread-driver.ts";
 
 const NOW = Date.parse("2026-11-01T12:00:00.000Z");
@@ -267,7 +267,7 @@ const SOUND: History = {
 function dumpOf(history: History): Dump {
   const batches: BatchRow[] = [];
   let first = 1;
-  let digest = EMPTY_DIGEST;
+  let digest = CHAIN_START.digest;
   for (const { run, epoch, drafts } of history.commits) {
     const stamp = { now: NOW + first, deploymentId: "test" };
     for (const { records, json } of encodeBatches(drafts, first, stamp)) {

@@ -137,6 +137,7 @@ const NEEDS: Readonly<Record<string, Permission>> = {
   "POST decide": "threads:approve",
   "GET explain": "threads:read",
   "GET usage": "threads:read",
+  "GET verify": "threads:read",
   "POST repair": "threads:operate",
 };
 

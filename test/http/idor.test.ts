@@ -437,6 +437,7 @@ describe("authorizeOperation", () => {
       decideOperations: { operationIds: [operationId] },
       explain: {},
       usage: {},
+      verify: {},
       repair: { submissionId },
     };
     await withHook(victim.thread, hook, async () => {

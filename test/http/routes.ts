@@ -98,6 +98,12 @@ export const ROUTES: readonly Route[] = [
     path: (thread) => `/v1/threads/${thread}/usage`,
   },
   {
+    name: "GET verify",
+    operation: "verify",
+    method: "GET",
+    path: (thread) => `/v1/threads/${thread}/verify`,
+  },
+  {
     name: "POST repair",
     operation: "repair",
     method: "POST",

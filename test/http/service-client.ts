@@ -43,6 +43,7 @@ export function rightCall(
     case "listOperations":
     case "explain":
     case "usage":
+    case "verify":
       return { threadId };
     case "getSubmission":
     case "awaitSettlement":

@@ -48,6 +48,7 @@ describe("[API-04] the service", () => {
     expect(unwrap(await service.getThread({ threadId }))).toEqual(await driver.view());
     expect(unwrap(await service.explain({ threadId }))).toEqual(await driver.explain());
     expect(unwrap(await service.usage({ threadId }))).toEqual(await driver.usage());
+    expect(unwrap(await service.verify({ threadId })).fault).toBeNull();
     expect(unwrap(await service.listSubmissions({ threadId }))).toEqual(await driver.list());
     expect(unwrap(await service.listOperations({ threadId })).operations).toEqual(
       await driver.operations(),

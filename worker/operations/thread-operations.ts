@@ -10,6 +10,7 @@ import {
 } from "../../shared/wire/access.ts";
 import type { AnswerOf } from "../../shared/wire/answers.ts";
 import { waitMillisOf, type RequestOf, type ThreadOperation } from "../../shared/wire/requests.ts";
+import type { Verification } from "../../shared/wire/verification.ts";
 import { relayEvents } from "../events/relay-events.ts";
 import type { WorkerEnv } from "../env.ts";
 
@@ -49,6 +50,16 @@ export class ThreadOperations {
         await cancelled;
       },
     });
+  }
+
+  /** The whole log, page by page, each in a call of its own: as far as it went when it was first asked (REC-09). Throws like `call`. */
+  async verify(request: RequestOf<"verify">): Promise<Verification> {
+    const first = await this.call("verify", request);
+    let checked = first;
+    while (checked.fault === null && checked.verified.sequence < first.tail) {
+      checked = await this.call("verify", { ...request, from: checked.verified });
+    }
+    return checked;
   }
 
   #require(permission: Permission): void {

@@ -4,6 +4,7 @@ import { ExplanationSchema } from "../../shared/wire/explain.ts";
 import { RepairRequestSchema, RepairResultSchema } from "../../shared/wire/submission.ts";
 import { ThreadViewSchema } from "../../shared/wire/thread.ts";
 import { ThreadUsageSchema } from "../../shared/wire/usage.ts";
+import { VerificationSchema } from "../../shared/wire/verification.ts";
 import { BODY_PROBLEMS, jsonAnswer, jsonBody, problems, ThreadParams } from "../openapi/parts.ts";
 import { readBody } from "../middleware/read-body.ts";
 import { newRoutes } from "./new-routes.ts";
@@ -61,6 +62,24 @@ threads.openapi(
   async (context) => {
     const { thread: threadId } = context.req.valid("param");
     return context.json(await context.get("operations").call("usage", { threadId }), 200);
+  },
+);
+
+threads.openapi(
+  createRoute({
+    operationId: "verify",
+    tags: ["Threads"],
+    summary: "Check the log",
+    description:
+      "Reads the whole log and recomputes its chain of digests. `verified` is the last place that is right, `fault` the first record that is missing, changed or unreadable. Repairs nothing.",
+    method: "get",
+    path: "/threads/{thread}/verify",
+    request: { params: ThreadParams },
+    responses: { 200: jsonAnswer(VerificationSchema, "What was found."), ...ofThread },
+  }),
+  async (context) => {
+    const { thread: threadId } = context.req.valid("param");
+    return context.json(await context.get("operations").verify({ threadId }), 200);
   },
 );
 

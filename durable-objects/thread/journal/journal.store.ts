@@ -1,15 +1,16 @@
 // SQL for the log of one thread: append, tail, pages. Sequences are contiguous by construction; nothing here is ever updated.
 import { utf8Length } from "../../../shared/bytes.ts";
-import { MAX_PAGE_BYTES } from "../../../shared/limits.ts";
+import { MAX_PAGE_BYTES, MAX_WINDOW_RECORDS } from "../../../shared/limits.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
 import type { RecordDraft, ThreadRecord } from "../../../shared/wire/records.ts";
+import { CHAIN_START, type ChainPoint } from "../../../shared/wire/verification.ts";
 import type { Database } from "../../platform/database.ts";
 import { positionOf, sequenceAt } from "../position.ts";
+import type { ChainRow } from "./verify-chain.ts";
 import {
   chainDigest,
   decodeBatch,
   decodeRecordAt,
-  EMPTY_DIGEST,
   encodeBatches,
   LogCorrupt,
 } from "./record-codec.ts";
@@ -37,11 +38,6 @@ export interface Appended {
   readonly bytes: number;
 }
 
-export interface Tail {
-  readonly sequence: number;
-  readonly digest: string;
-}
-
 interface BatchRow extends Record<string, SqlStorageValue> {
   position: number;
   last: number;
@@ -64,7 +60,7 @@ export class JournalStore {
   readonly #thread: number;
   readonly #deploymentId: string;
   /** This instance is the log's only writer, so it knows the tail; a transaction that rolled back makes it look again. */
-  #known: { readonly tail: Tail; readonly rollbacks: number } | null = null;
+  #known: { readonly tail: ChainPoint; readonly rollbacks: number } | null = null;
 
   constructor(database: Database, thread: number, deploymentId: string) {
     this.#database = database;
@@ -72,23 +68,21 @@ export class JournalStore {
     this.#deploymentId = deploymentId;
   }
 
-  /** The last sequence and the chain's digest there; 0 and the empty digest before the first record. */
-  tail(): Tail {
+  /** The last sequence and the chain's digest there; the chain's start before the first record. */
+  tail(): ChainPoint {
     if (this.#known?.rollbacks === this.#database.rollbacks) return this.#known.tail;
     const tail = this.#readTail();
     this.#known = { tail, rollbacks: this.#database.rollbacks };
     return tail;
   }
 
-  #readTail(): Tail {
+  #readTail(): ChainPoint {
     const row = this.#database.row<{ last: number; digest: string }>(
       "SELECT last, digest FROM batches WHERE position BETWEEN ? AND ? ORDER BY position DESC LIMIT 1",
       this.#at(0),
       this.#end,
     );
-    return row === undefined
-      ? { sequence: 0, digest: EMPTY_DIGEST }
-      : { sequence: row.last, digest: row.digest };
+    return row === undefined ? CHAIN_START : { sequence: row.last, digest: row.digest };
   }
 
   /** Appends records about one submission. Call inside the transaction of the change that they record. */
@@ -191,17 +185,44 @@ export class JournalStore {
     }
   }
 
+  /** The rows that follow `after` as they are stored, in a page of bounded rows and bytes; none after the last. */
+  readRowsAfter(after: number): ChainRow[] {
+    const extents = this.#database.rows<ExtentRow>(
+      `${EXTENTS} WHERE position BETWEEN ? AND ? ORDER BY position LIMIT ?`,
+      this.#at(after + 1),
+      this.#end,
+      MAX_WINDOW_RECORDS,
+    );
+    const last = fitPage(extents, Number.MAX_SAFE_INTEGER).at(-1);
+    if (last === undefined) return [];
+    return this.#database
+      .rows<BatchRow & { digest: string }>(
+        "SELECT position, last, run, epoch, digest, records FROM batches WHERE position BETWEEN ? AND ? ORDER BY position",
+        this.#at(after + 1),
+        last.position,
+      )
+      .map(({ position, last: end, digest, records }) => ({
+        first: sequenceAt(position),
+        last: end,
+        digest,
+        json: records,
+      }));
+  }
+
+  /** A row ends with `sequence`, or it is 0. */
+  isRowEnd(sequence: number): boolean {
+    if (sequence === 0) return true;
+    const row = this.#database.row<{ last: number }>(
+      "SELECT last FROM batches WHERE position BETWEEN ? AND ? ORDER BY position DESC LIMIT 1",
+      this.#at(0),
+      this.#at(sequence),
+    );
+    return row?.last === sequence;
+  }
+
   /** Loads the rows of `extents`, in their order, until they hold `maxRecords` records or a page of bytes. The first is always loaded. */
   #readPage(extents: readonly ExtentRow[], maxRecords: number, run?: number): StoredBatch[] {
-    const fitting: ExtentRow[] = [];
-    let bytes = 0;
-    let records = 0;
-    for (const extent of extents) {
-      bytes += extent.bytes;
-      if (fitting.length > 0 && (bytes > MAX_PAGE_BYTES || records >= maxRecords)) break;
-      records += extent.last - sequenceAt(extent.position) + 1;
-      fitting.push(extent);
-    }
+    const fitting = fitPage(extents, maxRecords);
     const ends = [fitting.at(0)?.position, fitting.at(-1)?.position];
     const [one, other] = ends;
     if (one === undefined || other === undefined) return [];
@@ -233,6 +254,20 @@ export class JournalStore {
   get #end(): number {
     return positionOf(this.#thread + 1, 0) - 1;
   }
+}
+
+/** The first of `extents`, up to the one that makes `maxRecords` records or a page of bytes; one at least. */
+function fitPage(extents: readonly ExtentRow[], maxRecords: number): ExtentRow[] {
+  const fitting: ExtentRow[] = [];
+  let bytes = 0;
+  let records = 0;
+  for (const extent of extents) {
+    bytes += extent.bytes;
+    if (fitting.length > 0 && (bytes > MAX_PAGE_BYTES || records >= maxRecords)) break;
+    records += extent.last - sequenceAt(extent.position) + 1;
+    fitting.push(extent);
+  }
+  return fitting;
 }
 
 function toStoredBatch(row: BatchRow): StoredBatch {

@@ -25,9 +25,6 @@ export class RecordTooLarge extends Error {
   override readonly name = "RecordTooLarge";
 }
 
-/** The chain's start: 64 zeros. */
-export const EMPTY_DIGEST = "0".repeat(64);
-
 export interface Stamp {
   readonly now: EpochMillis;
   readonly deploymentId: string;

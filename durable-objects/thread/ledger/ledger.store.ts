@@ -106,6 +106,16 @@ export class LedgerStore {
       .map(toEntry);
   }
 
+  /** The newest record that is a settlement, as far as the ledger knows; 0 without one. */
+  lastSettledSequence(): number {
+    const row = this.#database.row<{ last: number | null }>(
+      "SELECT max(settledSequence) AS last FROM submissions WHERE position BETWEEN ? AND ?",
+      this.#at(0),
+      this.#end,
+    );
+    return row?.last ?? 0;
+  }
+
   /** Submissions past a queue sequence, in queue order; only settled ones where `isSettled`. */
   page(after: number, limit: number, isSettled: boolean): LedgerEntry[] {
     const settled = isSettled ? "AND outcome IS NOT NULL" : "";

@@ -9,6 +9,7 @@ import type { Exhausted } from "../../../shared/wire/policy.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
 import type { TokenUsage } from "../../../shared/wire/usage.ts";
 import { NO_TOKENS } from "../../../shared/wire/usage.ts";
+import type { ChainPoint } from "../../../shared/wire/verification.ts";
 import { callModel, type ModelCallOutcome } from "../../model/call-model.ts";
 import { classifyModelError, type ModelFault } from "../../model/classify-failure.ts";
 import { renderModelFault } from "../../model/render-fault.ts";
@@ -16,7 +17,6 @@ import { costMicrousd } from "../../model/prices.ts";
 import type { ModelResponse, StreamReduction } from "../../model/reduce-stream.ts";
 import { chatSpan, usageAttributes } from "../../tracing/spans.ts";
 import type { Attributes } from "../../tracing/tracer.ts";
-import type { Tail } from "../journal/journal.store.ts";
 import { stampRecord } from "../journal/record-codec.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { readAnswer } from "./decide-output.ts";
@@ -128,7 +128,7 @@ function responseDraft(
   turn: number,
   graceFor: Exhausted | null,
   response: ModelResponse,
-  saw: Tail,
+  saw: ChainPoint,
 ): ResponseDraft {
   const { content, finishReason, usage, callFaults, sources } = response;
   const { submissionId, runId } = live.state;

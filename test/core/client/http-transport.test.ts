@@ -392,6 +392,7 @@ const WAITS: readonly [string, (thread: ThreadHandle, signal: AbortSignal) => Pr
     ["decide", (thread, signal) => thread.decide([], { signal })],
     ["explain", (thread, signal) => thread.explain({ signal })],
     ["usage", (thread, signal) => thread.usage({ signal })],
+    ["verify", (thread, signal) => thread.verify({ signal })],
     [
       "repair",
       (thread, signal) =>

@@ -164,6 +164,9 @@ const EXAMPLES: {
   explain: [
     { request: { threadId: T }, sent: { method: "GET", path: "/v1/threads/a-thread/explain" } },
   ],
+  verify: [
+    { request: { threadId: T }, sent: { method: "GET", path: "/v1/threads/a-thread/verify" } },
+  ],
   usage: [
     { request: { threadId: T }, sent: { method: "GET", path: "/v1/threads/a-thread/usage" } },
   ],

@@ -82,6 +82,7 @@ describe("[UX-06, API-04] a call over a binding", () => {
     ],
     ["explain", (thread) => thread.explain(), {}, 1, 1],
     ["usage", (thread) => thread.usage(), {}, 1, 1],
+    ["verify", (thread) => thread.verify(), {}, 1, 1],
     ["repair", (thread) => thread.repair(repair), { request: repair }, 1, 1],
     [
       "submit",

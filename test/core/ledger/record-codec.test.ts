@@ -2,10 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { MAX_BATCH_BYTES } from "../../../shared/limits.ts";
 import { RECORD_TYPES, recordIdOf } from "../../../shared/wire/records.ts";
+import { CHAIN_START } from "../../../shared/wire/verification.ts";
 import {
   chainDigest,
   decodeBatch,
-  EMPTY_DIGEST,
   encodeBatches,
   LogCorrupt,
   RecordTooLarge,
@@ -96,10 +96,10 @@ describe("the record codec", () => {
   });
 
   it("chains each batch to all before it", () => {
-    const one = chainDigest(EMPTY_DIGEST, "a");
+    const one = chainDigest(CHAIN_START.digest, "a");
     expect(one).toMatch(/^[0-9a-f]{64}$/);
-    expect(chainDigest(one, "b")).not.toBe(chainDigest(EMPTY_DIGEST, "b"));
-    expect(chainDigest(EMPTY_DIGEST, "a")).toBe(one);
+    expect(chainDigest(one, "b")).not.toBe(chainDigest(CHAIN_START.digest, "b"));
+    expect(chainDigest(CHAIN_START.digest, "a")).toBe(one);
   });
 
   it("keeps threads apart in one integer key", () => {

@@ -134,8 +134,8 @@ describe("[UX-03] npm start", () => {
     const commands = [...README.matchAll(/```sh\n(curl [\s\S]*?)```/g)].map(([, text = ""]) =>
       text.replaceAll("http://127.0.0.1:8787", base).replace("curl -N", "curl -sN --max-time 2"),
     );
-    expect(commands).toHaveLength(5);
-    const [submit = "", events = "", explain = "", decide = "", trace = ""] = commands;
+    expect(commands).toHaveLength(6);
+    const [submit = "", events = "", explain = "", decide = "", verify = "", trace = ""] = commands;
     expect(JSON.parse(await curl(submit))).toMatchObject({
       replayed: false,
       submission: { state: "settled", settlement: { outcome: "completed" } },
@@ -145,6 +145,8 @@ describe("[UX-03] npm start", () => {
     expect(JSON.parse(await curl(explain))).toMatchObject({ state: "idle" });
     // Its operation id is a placeholder.
     expect(JSON.parse(await curl(decide))).toMatchObject({ code: "OperationNotFound" });
+    // [REC-09]
+    expect(JSON.parse(await curl(verify))).toMatchObject({ tail: 5, fault: null });
     // [TRC-01] The store hears of a span after its end.
     await vi.waitUntil(async () => (await curl(trace)).includes('"invoke_agent travel-planner"'), {
       timeout: 10_000,
