@@ -25,6 +25,7 @@ import { ThreadServices } from "./thread-services.ts";
 import { awaitAdmitted, awaitSettled, awaitSubmission } from "./view/await-submission.ts";
 import { explainThread } from "./view/explain-thread.ts";
 import { listOperations } from "./view/list-operations.ts";
+import { refuseDamaged } from "./view/refuse-damaged.ts";
 import { listSubmissions, readThread, readUsage } from "./view/read-thread.ts";
 import { verifyLog } from "./view/verify-log.ts";
 
@@ -240,7 +241,7 @@ export function threadObjectClass(
         const { threadId, caller } = asked;
         const target = targetOf(asked);
         await this.#services.authorize({ ...caller, threadId, operation, target });
-        return handle(core, asked);
+        return await refuseDamaged(threadId, operation, () => handle(core, asked));
       });
     }
 

@@ -33,6 +33,8 @@ export const API_OPERATIONS = {
   explain: "threads:read",
   usage: "threads:read",
   verify: "threads:read",
+  /** Over HTTP alone, as the pages that it reads: a host is asked for `readPage`. */
+  export: "threads:read",
   abort: "threads:write",
   decideOperations: null,
   repair: "threads:operate",

@@ -138,6 +138,7 @@ const NEEDS: Readonly<Record<string, Permission>> = {
   "GET explain": "threads:read",
   "GET usage": "threads:read",
   "GET verify": "threads:read",
+  "GET export": "threads:read",
   "POST repair": "threads:operate",
 };
 

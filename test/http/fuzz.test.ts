@@ -72,7 +72,7 @@ function expectWellAnswered(answer: Answer, { fault, method }: HttpRequest): voi
     expect(answer.text).toBe("");
   } else if (answer.status < 300) {
     expect(answer.headers.get("content-type")).toMatch(
-      /^(application\/json|text\/event-stream; charset=utf-8|text\/html; charset=UTF-8)$/,
+      /^(application\/(json|x-ndjson)|text\/event-stream; charset=utf-8|text\/html; charset=UTF-8)$/,
     );
   } else {
     const { status, code, outcome } = expectProblem(answer);

@@ -62,6 +62,12 @@ export const ROUTES: readonly Route[] = [
     path: (thread) => `/v1/threads/${thread}/records`,
   },
   {
+    name: "GET export",
+    operation: "export",
+    method: "GET",
+    path: (thread) => `/v1/threads/${thread}/export`,
+  },
+  {
     // Of one submission: of a whole thread that is idle, or waits, it would be a minute long.
     name: "GET events",
     operation: "events",

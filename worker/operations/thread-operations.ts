@@ -1,6 +1,7 @@
 // What a caller may do with threads, free of transport: permission first, then the object. Routes and RPC methods both come through here.
 import { ThreadClient } from "../../durable-objects/clients/thread-client.ts";
 import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
+import { MAX_PAGE_RECORDS } from "../../shared/limits.ts";
 import {
   API_OPERATIONS,
   isGranted,
@@ -12,6 +13,7 @@ import type { AnswerOf } from "../../shared/wire/answers.ts";
 import { waitMillisOf, type RequestOf, type ThreadOperation } from "../../shared/wire/requests.ts";
 import type { Verification } from "../../shared/wire/verification.ts";
 import { relayEvents } from "../events/relay-events.ts";
+import { exportLog } from "./export-log.ts";
 import type { WorkerEnv } from "../env.ts";
 
 export class ThreadOperations {
@@ -60,6 +62,15 @@ export class ThreadOperations {
       checked = await this.call("verify", { ...request, from: checked.verified });
     }
     return checked;
+  }
+
+  /** The records past `after` as lines of JSON (OBS-05). Throws like `call`, before the first line. */
+  exportLog(threadId: string, after: number): Promise<ReadableStream<Uint8Array>> {
+    this.#require(API_OPERATIONS.export);
+    const limit = MAX_PAGE_RECORDS;
+    return exportLog(after, (next) =>
+      this.call("readPage", { threadId, page: { after: next, limit } }),
+    );
   }
 
   #require(permission: Permission): void {

@@ -4,9 +4,12 @@ import { PrintableIdSchema } from "../../shared/ids.ts";
 import { MAX_PAGE_RECORDS } from "../../shared/limits.ts";
 import { ThreadEventSchema } from "../../shared/wire/events.ts";
 import { ReadPageRequestSchema, RecordPageSchema } from "../../shared/wire/progress.ts";
-import { RECORD_TYPES } from "../../shared/wire/records.ts";
+import { RECORD_TYPES, ThreadRecordSchema } from "../../shared/wire/records.ts";
 import { digits, jsonAnswer, problems, ThreadParams } from "../openapi/parts.ts";
 import { newRoutes } from "./new-routes.ts";
+
+/** Widened: the routes' types take every name that ends in "json" for one JSON value. */
+const NDJSON: string = "application/x-ndjson";
 
 export const records = newRoutes();
 
@@ -47,6 +50,38 @@ records.openapi(
     const { thread: threadId } = context.req.valid("param");
     const page = context.req.valid("query");
     return context.json(await context.get("operations").call("readPage", { threadId, page }), 200);
+  },
+);
+
+records.openapi(
+  createRoute({
+    operationId: "export",
+    tags: ["Records"],
+    summary: "Take the log away",
+    description:
+      "Every record past `after`, one JSON object a line, as far as the log goes when it is asked. A stream that breaks off is resumed with the `sequence` of its last whole line.",
+    method: "get",
+    path: "/threads/{thread}/export",
+    request: {
+      params: ThreadParams,
+      query: z.strictObject({ after: digits({ minimum: 0 }).optional() }),
+    },
+    responses: {
+      200: {
+        description: "Records, a line each.",
+        content: { [NDJSON]: { schema: ThreadRecordSchema } },
+      },
+      ...problems(["MalformedRequest", "InvalidIdentifier", "InvalidCursor", "ThreadNotFound"]),
+    },
+  }),
+  async (context) => {
+    const { thread: threadId } = context.req.valid("param");
+    const { after = 0 } = context.req.valid("query");
+    const lines = await context.get("operations").exportLog(threadId, after);
+    return context.body(lines, 200, {
+      "content-type": NDJSON,
+      "cache-control": "no-store, no-transform",
+    });
   },
 );
 

@@ -1,9 +1,7 @@
 // What the watchers of a thread read alike, read once per commit however many there are: the thread's state, and records as the text of their
 // events. Kept in memory, forgotten with the next commit.
 import { renderRecord } from "../../../shared/wire/events.ts";
-import type { ThreadRecord } from "../../../shared/wire/records.ts";
 import { readRecordPage } from "../journal/read-page.ts";
-import { LogCorrupt } from "../journal/record-codec.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { readSnapshot, type ThreadSnapshot } from "../view/thread-snapshot.ts";
 
@@ -41,7 +39,9 @@ export class SharedReads {
     this.#forgetStale();
     const known = this.#pages.get(after);
     if (known !== undefined) return known;
-    const page = this.#readPage(after).map((record) => ({
+    const request = { after, limit: PAGE_RECORDS };
+    const { records } = readRecordPage(this.#core.journal, request);
+    const page = records.map((record) => ({
       sequence: record.sequence,
       submissionId: "submissionId" in record ? record.submissionId : null,
       text: renderRecord(record),
@@ -50,24 +50,6 @@ export class SharedReads {
     if (characters <= MAX_PAGE_CHARACTERS && this.#pages.size < MAX_PAGES) {
       this.#pages.set(after, page);
     }
-    return page;
-  }
-
-  /** Of a damaged page the records before the damage, one by one: a reader is told where it is. */
-  #readPage(after: number): readonly ThreadRecord[] {
-    try {
-      return this.#readContiguous(after, PAGE_RECORDS);
-    } catch (error) {
-      if (!(error instanceof LogCorrupt)) throw error;
-      return this.#readContiguous(after, 1);
-    }
-  }
-
-  #readContiguous(after: number, limit: number): readonly ThreadRecord[] {
-    const { records } = readRecordPage(this.#core.journal, { after, limit });
-    const gap = records.findIndex(({ sequence }, index) => sequence !== after + 1 + index);
-    const page = gap < 0 ? records : records.slice(0, gap);
-    if (page.length === 0) throw new LogCorrupt(`record ${after + 1} is missing`);
     return page;
   }
 
