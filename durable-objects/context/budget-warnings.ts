@@ -1,6 +1,9 @@
 // Which budgets a run has used to four fifths (CTX-13). Pure.
-import { BudgetDimensionSchema, type AgentPolicy } from "../../shared/wire/policy.ts";
-import type { BudgetDimension } from "../../shared/wire/policy.ts";
+import {
+  BudgetDimensionSchema,
+  type AgentPolicy,
+  type BudgetDimension,
+} from "../../shared/wire/policy.ts";
 import type { RunUsage } from "../../shared/wire/usage.ts";
 import { researchTokens, tokensUsed } from "./exhaustion.ts";
 

@@ -196,8 +196,8 @@ export class JournalStore {
     const last = fitPage(extents, Number.MAX_SAFE_INTEGER).at(-1);
     if (last === undefined) return [];
     return this.#database
-      .rows<BatchRow & { digest: string }>(
-        "SELECT position, last, run, epoch, digest, records FROM batches WHERE position BETWEEN ? AND ? ORDER BY position",
+      .rows<Pick<BatchRow, "position" | "last" | "records"> & { digest: string }>(
+        "SELECT position, last, digest, records FROM batches WHERE position BETWEEN ? AND ? ORDER BY position",
         this.#at(after + 1),
         last.position,
       )

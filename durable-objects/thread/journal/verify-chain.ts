@@ -1,6 +1,6 @@
 // Whether stored rows are the ones that were written: contiguous, under an unbroken chain of digests, and readable (REC-09). Pure.
 import type { ChainPoint, LogFault } from "../../../shared/wire/verification.ts";
-import { chainDigest, decodeRecordAt, LogCorrupt } from "./record-codec.ts";
+import { chainDigest, decodeBatch, decodeRecordAt, LogCorrupt } from "./record-codec.ts";
 
 /** A row as it is stored, nothing of it decoded. */
 export interface ChainRow {
@@ -37,13 +37,21 @@ function findFault(before: ChainPoint, row: ChainRow): LogFault | null {
 }
 
 function findUnreadable({ first, last, json }: ChainRow): LogFault | null {
-  for (let sequence = first; sequence <= Math.max(first, last); sequence += 1) {
-    try {
-      decodeRecordAt(first, last, json, sequence);
-    } catch (error) {
-      if (!(error instanceof LogCorrupt)) throw error;
-      return { sequence, problem: "schema" };
-    }
+  if (isReadable(() => decodeBatch(first, last, json))) return null;
+  // Each look decodes the row anew: only a damaged one is looked through.
+  let sequence = first;
+  while (sequence < last && isReadable(() => decodeRecordAt(first, last, json, sequence))) {
+    sequence += 1;
   }
-  return null;
+  return { sequence, problem: "schema" };
+}
+
+function isReadable(decode: () => unknown): boolean {
+  try {
+    decode();
+    return true;
+  } catch (error) {
+    if (!(error instanceof LogCorrupt)) throw error;
+    return false;
+  }
 }
