@@ -1,23 +1,13 @@
 // What is kept of each provider's stream, by value: the contract compares two readings of one client, and these are what both have to be.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { must } from "../../../../shared/assert.ts";
 import type { ModelResponse } from "../../../../durable-objects/model/reduce-stream.ts";
 import { askOurs, firstPrompt } from "./conversation.ts";
-import { startServer, type FakeServer } from "./fake-server.ts";
 import { PROVIDERS } from "./providers.ts";
+import { serveStreams } from "./serve-streams.ts";
 import { ODD_INPUT, type Case, type Provider } from "./wire.ts";
 
-let server: FakeServer;
-beforeAll(async () => {
-  server = await startServer();
-});
-beforeEach(() => {
-  vi.stubGlobal("fetch", server.fetch);
-});
-afterEach(() => {
-  vi.unstubAllGlobals();
-});
-afterAll(() => server.close());
+const server = await serveStreams();
 
 /** Input, output, read from a cache, written to a cache: as the streams count them. */
 const COUNTS: Readonly<Record<string, readonly [number, number, number, number]>> = {

@@ -1,6 +1,6 @@
 // The reduction of model streams, held against the AI SDK's own reading of the same bytes, for every provider and every kind of stream;
 // and what goes back with the next request, held against what the AI SDK sends and against what the real API refuses.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { must } from "../../../../shared/assert.ts";
 import { nameRequest, shapeOfOurs, shapeOfSdk, withoutInputs } from "./compare.ts";
 import {
@@ -12,25 +12,18 @@ import {
   secondMessages,
   secondPrompt,
 } from "./conversation.ts";
-import { startServer, type FakeServer, type SentRequest } from "./fake-server.ts";
+import type { SentRequest } from "./fake-server.ts";
+import { serveStreams } from "./serve-streams.ts";
 import { PROVIDERS } from "./providers.ts";
 import { findGaps, renderTable, type Results } from "./table.ts";
 import type { Provider, RecordedStream } from "./wire.ts";
 
-let server: FakeServer;
+const server = await serveStreams();
 const results: Results = new Map();
 
-beforeAll(async () => {
-  server = await startServer();
-});
 beforeEach(() => {
-  vi.stubGlobal("fetch", server.fetch);
   vi.stubGlobal("AI_SDK_LOG_WARNINGS", false);
 });
-afterEach(() => {
-  vi.unstubAllGlobals();
-});
-afterAll(() => server.close());
 
 describe.each(PROVIDERS)("$name", (provider) => {
   it.each(provider.streams)(

@@ -1,20 +1,11 @@
 // The two requests of one conversation with a tool, on each route to a model, as files to read: test/core/model/streams/requests.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { askOurs, firstPrompt, secondPrompt } from "./conversation.ts";
-import { startServer, type FakeServer, type SentRequest } from "./fake-server.ts";
+import type { SentRequest } from "./fake-server.ts";
+import { serveStreams } from "./serve-streams.ts";
 import { findStream } from "./providers.ts";
 
-let server: FakeServer;
-beforeAll(async () => {
-  server = await startServer();
-});
-beforeEach(() => {
-  vi.stubGlobal("fetch", server.fetch);
-});
-afterEach(() => {
-  vi.unstubAllGlobals();
-});
-afterAll(() => server.close());
+const server = await serveStreams();
 
 const GATEWAY = { AI_GATEWAY_ACCOUNT_ID: "account", AI_GATEWAY_ID: "gateway" };
 const STORED = { ...GATEWAY, AI_GATEWAY_TOKEN: "secret-of-gateway" };

@@ -1,23 +1,13 @@
 // The fakes are as strict as the APIs they stand for: a good second request passes, and each rule refuses the one that breaks it. Only
 // because of that does it say something that every request of the contract passes.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { askOurs, firstPrompt, secondPrompt } from "./conversation.ts";
 import { editJson } from "./edit-json.ts";
-import { startServer, type FakeServer } from "./fake-server.ts";
 import { findStream } from "./providers.ts";
+import { serveStreams } from "./serve-streams.ts";
 import type { Provider, RecordedStream } from "./wire.ts";
 
-let server: FakeServer;
-beforeAll(async () => {
-  server = await startServer();
-});
-beforeEach(() => {
-  vi.stubGlobal("fetch", server.fetch);
-});
-afterEach(() => {
-  vi.unstubAllGlobals();
-});
-afterAll(() => server.close());
+const server = await serveStreams();
 
 type Rule = readonly [
   what: string,
