@@ -16,6 +16,8 @@ export const FAILPOINTS = [
   "turn:after",
   "model-failure:inside",
   "model-failure:after",
+  "join:inside",
+  "join:after",
   "interruption:inside",
   "interruption:after",
   "unknown:inside",

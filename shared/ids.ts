@@ -47,6 +47,11 @@ export function runIdOf(submissionId: string): string {
   return `run-${submissionId.slice("sub-".length)}`;
 }
 
+/** The submission whose run it is. */
+export function submissionIdOfRun(runId: string): string {
+  return `sub-${runId.slice("run-".length)}`;
+}
+
 /** operation = f(run, turn, call index). Stable over attempts, hence also the tool's idempotency key. */
 export function operationIdOf(runId: string, turn: number, callIndex: number): string {
   return `${runId}.t${turn}.c${callIndex}`;

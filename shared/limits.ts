@@ -9,6 +9,8 @@ export const MAX_QUEUE_DEPTH = 64;
 export const MAX_INPUT_BYTES = 256 * KIB;
 /** THR-06: 2 GiB below the platform's 10 GB per object. */
 export const MAX_DATABASE_BYTES = 8 * 1024 * MIB;
+/** THR-11: what a submission may carry for its host beside its input. */
+export const MAX_METADATA_BYTES = 16 * KIB;
 /** The largest HTTP body that is read: one maximal input plus its envelope, with room for JSON escapes. */
 export const MAX_BODY_BYTES = 2 * MIB;
 /** SEC-04: how long a body may take to arrive. */

@@ -11,6 +11,7 @@ import { DueQueue } from "../scheduler/due-queue.ts";
 import { DueQueueStore } from "../scheduler/due-queue.store.ts";
 import type { AuthorizeOperation } from "./authorize-operation.ts";
 import { JournalStore } from "./journal/journal.store.ts";
+import { JoinsStore } from "./ledger/joins.store.ts";
 import { LedgerStore } from "./ledger/ledger.store.ts";
 import { ThreadRowStore } from "./ledger/thread-row.store.ts";
 import { ChangeSignal } from "./progress/change-signal.ts";
@@ -58,6 +59,7 @@ export function setUp(parts: ObjectParts, options: ThreadOptions): Setup {
       database,
       journal,
       ledger: new LedgerStore(database, threadNumber),
+      joins: new JoinsStore(database, threadNumber),
       row: new ThreadRowStore(database, threadNumber),
       dueQueue: new DueQueue(new DueQueueStore(database), slot),
       history: new History(journal),

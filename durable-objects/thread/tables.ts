@@ -54,6 +54,12 @@ export const submissions = sqliteTable(
     annotations: text(),
     /** JSON of what the caller allowed at most, or null. */
     allowances: text(),
+    /** Canonical JSON of the decoded metadata, or null. */
+    metadata: text(),
+    /** Queue sequence of the run that the input joins, or null: it has, or will have, a run of its own. */
+    host: integer(),
+    /** The record that made the input canonical in a host's run; kept when it returns to the queue. */
+    joinedAt: integer(),
   },
   (table) => [
     uniqueIndex("submissions_by_key").on(table.scopedKey),

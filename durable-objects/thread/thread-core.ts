@@ -9,6 +9,7 @@ import type { Database } from "../platform/database.ts";
 import type { Failpoint, Failpoints } from "../../shared/failpoints.ts";
 import type { DueQueue } from "../scheduler/due-queue.ts";
 import type { Appended, JournalStore, StoredRecord } from "./journal/journal.store.ts";
+import type { JoinsStore } from "./ledger/joins.store.ts";
 import type { LedgerStore } from "./ledger/ledger.store.ts";
 import type { ThreadRowStore } from "./ledger/thread-row.store.ts";
 import type { ChangeSignal } from "./progress/change-signal.ts";
@@ -44,6 +45,7 @@ export interface ThreadCoreOptions {
   readonly database: Database;
   readonly journal: JournalStore;
   readonly ledger: LedgerStore;
+  readonly joins: JoinsStore;
   readonly row: ThreadRowStore;
   readonly dueQueue: DueQueue;
   readonly history: History;
@@ -66,6 +68,7 @@ export class ThreadCore {
   readonly database: Database;
   readonly journal: JournalStore;
   readonly ledger: LedgerStore;
+  readonly joins: JoinsStore;
   readonly row: ThreadRowStore;
   readonly dueQueue: DueQueue;
   readonly history: History;
@@ -89,6 +92,7 @@ export class ThreadCore {
     this.database = options.database;
     this.journal = options.journal;
     this.ledger = options.ledger;
+    this.joins = options.joins;
     this.row = options.row;
     this.dueQueue = options.dueQueue;
     this.history = options.history;
@@ -107,14 +111,14 @@ export class ThreadCore {
   }
 
   /**
-   * Appends records of an attempt, and whatever `alongside` changes, in one transaction that refuses any epoch but the thread's current
+   * Appends records of an attempt, and whatever `alongside` changes, given the state after them, in one transaction that refuses any epoch but the thread's current
    * one. A superseded or ended attempt gets `OwnershipLost` and leaves no trace (REC-02). Warnings that the records call for join them.
    */
   commitAsAttempt(
     live: LiveRun,
     point: CommitPoint,
     drafts: readonly RecordDraft[],
-    alongside: (appended: Appended) => void = () => undefined,
+    alongside: (state: RunState) => void = () => undefined,
   ): void {
     const { queueSequence, epoch } = live;
     const all = withBudgetWarnings(live.state, live.policy, drafts, this.clock.now());
@@ -123,7 +127,7 @@ export class ThreadCore {
         throw new HoldfastError("OwnershipLost", "A newer attempt owns this thread.");
       }
       const added = this.#append(queueSequence, epoch, live.state, all);
-      alongside(added.appended);
+      alongside(added.state);
       this.failpoints.hit(`${point}:inside`);
       return added;
     });

@@ -68,6 +68,10 @@ export function threadObjectClass(
         const { threadId, caller, timeoutMillis, waitId } = command;
         const target = { agentId: command.request.agent };
         await this.#services.authorize({ ...caller, threadId, operation: "submit", target });
+        // A caller that may not abort does not get round it by submitting.
+        if (command.request.onBusy === "interrupt" && this.#services.hasThread) {
+          await this.#services.authorize({ ...caller, threadId, operation: "abort", target });
+        }
         const { principal } = caller;
         const { core, createTables } = this.#services.openForAdmission(threadId, principal);
         const admitted = admit(core, { ...command, principal, createTables });

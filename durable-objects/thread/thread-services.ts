@@ -79,6 +79,10 @@ export class ThreadServices {
     return core;
   }
 
+  get hasThread(): boolean {
+    return this.#core !== null;
+  }
+
   /** What all watchers of the thread read through. */
   sharedReads(core: ThreadCore): SharedReads {
     this.#sharedReads ??= new SharedReads(core);

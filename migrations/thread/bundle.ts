@@ -28,5 +28,14 @@ export const migrations: readonly Migration[] = [
     "statements": [
       "ALTER TABLE `submissions` ADD `allowances` text;"
     ]
+  },
+  {
+    "tag": "0003_add_metadata_and_joins",
+    "digest": "a16bd54a540b935cf300748b6cc616b7249054592d9ef7f1c0958104b6b64eb1",
+    "statements": [
+      "ALTER TABLE `submissions` ADD `metadata` text;",
+      "ALTER TABLE `submissions` ADD `host` integer;",
+      "ALTER TABLE `submissions` ADD `joinedAt` integer;"
+    ]
   }
 ];

@@ -16,6 +16,7 @@ import { waitMillisOf, type RequestOf } from "../wire/requests.ts";
 import type { Settlement } from "../wire/settlement.ts";
 import type {
   AbortResult,
+  OnBusy,
   Receipt,
   RepairRequest,
   RepairResult,
@@ -49,6 +50,10 @@ export interface SubmitOptions extends Cancellable {
   readonly expectDefinitions?: ExpectedDefinitions;
   /** At most so many turns and tool calls: tightens the agent's policy, and never widens it. */
   readonly allowances?: Allowances;
+  /** What to do where the thread has work: wait (the default), join the active run, be refused with `ThreadBusy`, or abort that work. */
+  readonly onBusy?: OnBusy;
+  /** What the host keeps with the work, by the agent's own schema. */
+  readonly metadata?: JsonValue;
 }
 
 const POLL_MILLIS = 1_000;
@@ -223,13 +228,17 @@ export class ThreadHandle {
   #submit(
     agent: string,
     input: unknown,
-    { idempotencyKey = crypto.randomUUID(), expectDefinitions, allowances, signal }: SubmitOptions,
+    options: SubmitOptions,
     timeoutMillis: number,
   ): Promise<SubmitResult> {
+    const { idempotencyKey = crypto.randomUUID(), signal } = options;
+    const { expectDefinitions, allowances, onBusy, metadata } = options;
     const request = {
       agent,
       // What the agent's schema takes is JSON as soon as it is sent; what is not is refused there.
       input: toJson(input),
+      ...(onBusy === undefined ? {} : { onBusy }),
+      ...(metadata === undefined ? {} : { metadata }),
       ...(allowances === undefined ? {} : { allowances }),
       ...(expectDefinitions === undefined ? {} : { expectDefinitions }),
     };

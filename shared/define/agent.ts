@@ -8,6 +8,7 @@ import { UserMessageSchema, type UserMessage } from "../wire/messages.ts";
 import { AgentPolicySchema, type AgentPolicy, type AgentPolicyInput } from "../wire/policy.ts";
 import { decodeToJson, type Decoded } from "./decoded.ts";
 import { durationMillis } from "./duration.ts";
+import { decodeMetadata } from "./metadata.ts";
 import { jsonSchemaOf, objectSchemaOf, ZodSchemaSchema } from "./json-schema.ts";
 import type { Environment } from "./environment.ts";
 import { ToolNameSchema, type Tool } from "./tool.ts";
@@ -28,6 +29,9 @@ export interface AgentOptions<
   readonly input: Input;
   /** Without it the output is the model's text. */
   readonly output?: Output;
+  /** What a submission carries for the host beside the input, such as resolved routing and settings: at most 16 KiB, stored with the work, and
+   * handed to tools. Without a schema an agent takes none. */
+  readonly metadata?: z.ZodType;
   /** Evaluated once, when the run starts. Contract: synchronous, a function of the input alone. */
   readonly instructions: string | ((input: z.output<Input>) => string);
   /** What the model is asked; without it, the input as JSON. Evaluated once, like `instructions`. */
@@ -73,7 +77,10 @@ export interface Agent<Id extends string = string, Input = unknown, Output = unk
   readonly constantInstructions: string | null;
   readonly inputJsonSchema: JSONSchema7;
   readonly outputJsonSchema: JSONSchema7 | null;
+  readonly metadataJsonSchema: JSONSchema7 | null;
   decodeInput(value: unknown): Decoded<JsonValue>;
+  /** Null for a submission without metadata. */
+  decodeMetadata(value: JsonValue | undefined): Decoded<JsonValue>;
   /** `input` is what `decodeInput` returned and the log kept. May throw what the author's functions throw. */
   open(input: JsonValue): RunOpening;
   decodeOutput(text: string): Decoded<JsonValue>;
@@ -93,6 +100,7 @@ const FIELDS = [
   "description",
   "input",
   "output",
+  "metadata",
   "instructions",
   "inputPrompt",
   "model",
@@ -129,6 +137,7 @@ const HeadSchema = z.object({
   description: z.string().min(1).max(8_192),
   input: ZodSchemaSchema,
   output: ZodSchemaSchema.optional(),
+  metadata: ZodSchemaSchema.optional(),
   instructions: z.union([z.string(), FunctionSchema], { message: "a text or a function" }),
   inputPrompt: FunctionSchema.optional(),
   model: z.union([z.string().min(1), FunctionSchema], { message: "a model id or a function" }),
@@ -166,7 +175,7 @@ export function defineAgent<
   ]);
   warnOfShortApproval(what, tools, policy);
   warnOfMissingReserve(what, policy);
-  const { instructions, inputPrompt, output } = options;
+  const { instructions, inputPrompt, output, metadata } = options;
   const outputJsonSchema = outputSchemaOf(what, output, completionTool);
   // What the input schema decoded was stored as it is: this only gives the stored value its type back.
   const stored = z.custom<z.output<Input>>();
@@ -182,6 +191,8 @@ export function defineAgent<
     constantInstructions: typeof instructions === "string" ? instructions : null,
     inputJsonSchema: jsonSchemaOf(options.input, `${what}: input`),
     outputJsonSchema,
+    metadataJsonSchema: metadata === undefined ? null : jsonSchemaOf(metadata, `${what}: metadata`),
+    decodeMetadata: (value: JsonValue | undefined) => decodeMetadata(metadata, value),
     decodeInput: (value: unknown) => decodeToJson(options.input, value),
     open(value: JsonValue): RunOpening {
       const input = stored.parse(value);

@@ -24,6 +24,8 @@ export interface ToolCallFacts {
   readonly runId: string;
   readonly turn: number;
   readonly toolCallId: string;
+  /** Of the submission, as the agent's schema decoded it; null without (THR-11). */
+  readonly metadata: JsonValue;
   /** The Worker's bindings and variables. */
   readonly env: Environment;
   /** What `holdfast({ services })` made for this object. */

@@ -81,6 +81,13 @@ export const ERROR_CODES = {
     title: "There is no such route.",
     remedy: "Look at `/docs` for every method and path.",
   },
+  ThreadBusy: {
+    status: 409,
+    retryable: false,
+    title: "The thread has work that is not done.",
+    remedy:
+      "Nothing was admitted, as `onBusy` is `reject`. `submissionId` and `runId` name the work: wait for its settlement, or send `onBusy` as `enqueue`, `join` or `interrupt`.",
+  },
   DefinitionMismatch: {
     status: 409,
     retryable: false,

@@ -36,6 +36,9 @@ export interface SubmissionRow {
   readonly settledSequence: number | null;
   readonly firstSequence: number | null;
   readonly usage: string | null;
+  /** Queue sequence of the run that the input joins, and the record that made it part of it. */
+  readonly host: number | null;
+  readonly joinedAt: number | null;
 }
 
 export interface ThreadColumns {
@@ -64,6 +67,8 @@ const SubmissionRowSchema = z.object({
   settledSequence: NullableInt,
   firstSequence: NullableInt,
   usage: NullableText,
+  host: NullableInt,
+  joinedAt: NullableInt,
 });
 const ThreadColumnsSchema = z.object({ epoch: z.int(), charge: z.int(), claimedRun: NullableInt });
 const DueSchema = z.object({ dueAt: NullableInt, reason: z.string() });
@@ -84,7 +89,7 @@ export async function readDump(storage: TestedStorage): Promise<Omit<Dump, "reco
     batches,
     submissions: rows(
       SubmissionRowSchema,
-      "SELECT submissionId, principal, scopedKey, outcome, wait, settledSequence, firstSequence, usage FROM submissions ORDER BY position",
+      "SELECT submissionId, principal, scopedKey, outcome, wait, settledSequence, firstSequence, usage, host, joinedAt FROM submissions ORDER BY position",
     ),
     thread: rows(ThreadColumnsSchema, "SELECT epoch, charge, claimedRun FROM threads")[0] ?? null,
     due: rows(DueSchema, "SELECT dueAt, reason FROM due_queue")[0] ?? null,

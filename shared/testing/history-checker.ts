@@ -3,7 +3,7 @@
 import type { ThreadRecord } from "../wire/records.ts";
 import { encodeUsage } from "../wire/usage.ts";
 import { checkAborts, checkCalls, checkExternalCalls, checkIntents } from "./check-calls.ts";
-import type { BatchRow, Dump } from "./dump.store.ts";
+import type { BatchRow, Dump, SubmissionRow } from "./dump.store.ts";
 import { settlementOf, violation, type Evidence, type Violation } from "./evidence.ts";
 
 export type { Evidence, Violation } from "./evidence.ts";
@@ -19,6 +19,7 @@ export function checkHistory(dump: Dump, evidence: Evidence): Violation[] {
     ...checkIntents(dump.records, evidence),
     ...checkAcknowledged(dump.records, evidence),
     ...checkOrder(dump),
+    ...checkJoined(dump.records),
     ...checkUsage(dump.records),
     ...checkLedgerUsage(dump),
     ...checkAborts(dump.records),
@@ -79,7 +80,11 @@ function checkSettlements(dump: Dump): Violation[] {
       found.push(violation(3, `${row.submissionId}: ledger ${row.outcome}, log ${outcome}`));
     }
     const own = dump.records.find(
-      (record) => "submissionId" in record && record.submissionId === row.submissionId,
+      (record) =>
+        "submissionId" in record &&
+        record.submissionId === row.submissionId &&
+        // Input that joined another run and came back stands before the run of its own.
+        !(record.type === "InputRecorded" && record.payload.kind === "joined"),
     );
     if (row.firstSequence !== null && own !== undefined && row.firstSequence > own.sequence) {
       found.push(
@@ -118,10 +123,33 @@ function checkAcknowledged(
 function checkOrder(dump: Dump): Violation[] {
   const order = dump.submissions.map((row) => row.submissionId);
   const started = dump.records.flatMap((record) =>
-    record.type === "InputRecorded" ? [order.indexOf(record.submissionId)] : [],
+    record.type === "InputRecorded" && record.payload.kind === "user"
+      ? [order.indexOf(record.submissionId)]
+      : [],
   );
   const isSorted = started.every((at, index) => index === 0 || at > (started[index - 1] ?? -1));
   return isSorted ? [] : [violation(8, `runs started in the order ${started.join(", ")}`)];
+}
+
+/** 9. Joined input stands once, in one run, and where it settled with that run a response of the run came after it. */
+function checkJoined(records: readonly ThreadRecord[]): Violation[] {
+  return records.flatMap((record) => {
+    if (record.type !== "SubmissionSettled" || record.payload.host === undefined) return [];
+    const { submissionId, runId } = record;
+    const inputs = records.filter(
+      (other) => other.type === "InputRecorded" && other.submissionId === submissionId,
+    );
+    const [input] = inputs;
+    const isAnswered = records.some(
+      (other) =>
+        other.type === "ModelResponded" &&
+        other.runId === runId &&
+        other.sequence > (input?.sequence ?? Number.MAX_SAFE_INTEGER) &&
+        other.sequence < record.sequence,
+    );
+    if (inputs.length === 1 && isAnswered && record.payload.output === undefined) return [];
+    return [violation(9, `${submissionId} settled with a run that did not answer it once`)];
+  });
 }
 
 /** 10. A settlement's usage is the sum of what the run's records say. */
@@ -144,7 +172,14 @@ function checkUsage(records: readonly ThreadRecord[]): Violation[] {
         outputTokens += other.payload.usage.outputTokens;
       }
     }
-    const { usage } = record.payload;
+    const { usage, host } = record.payload;
+    if (host !== undefined) {
+      // What a joined input cost is its host's.
+      if (Object.values(usage).some((count) => count !== 0)) {
+        found.push(violation(10, `${record.submissionId} joined, and has usage of its own`));
+      }
+      continue;
+    }
     const sums = { turns, inputTokens, outputTokens, failedModelCalls, interruptedModelCalls };
     // A count stops at the largest that is exact.
     const isSum = Object.entries(sums).every(
@@ -171,9 +206,12 @@ function checkLedgerUsage({ records, submissions }: Dump): Violation[] {
 function checkLiveness(dump: Dump, { isQuiet }: Evidence): Violation[] {
   if (!isQuiet) return [];
   const owed = dump.submissions.filter((row) => row.outcome === null);
-  const blocked = owed.some((row) => row.wait !== null && !isParked(row.wait));
+  const isJoined = (row: SubmissionRow): boolean => row.host !== null && row.joinedAt !== null;
+  const blocked = owed.some((row) => (row.wait !== null && !isParked(row.wait)) || isJoined(row));
+  // Without its host among what is owed, nothing would ever settle a joined input.
+  const hosts = owed.filter((row) => row.wait !== null);
   return owed
-    .filter((row) => row.wait === null && !blocked)
+    .filter((row) => row.wait === null && (isJoined(row) ? hosts.length === 0 : !blocked))
     .map((row) => violation(14, `${row.submissionId} is owed, and nothing moves it`));
 }
 

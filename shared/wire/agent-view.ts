@@ -13,6 +13,8 @@ export const AgentViewSchema = z
     /** JSON Schema, draft 7. Null where the output is the model's text. */
     input: JsonSchema,
     output: JsonSchema.nullable(),
+    /** Null where a submission carries none. */
+    metadata: JsonSchema.nullable(),
     tools: z.array(
       z.object({
         name: z.string(),

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { PrintableIdSchema } from "../ids.ts";
 import { ThreadRecordSchema, type ThreadRecord } from "./records.ts";
-import { SettlementSchema } from "./settlement.ts";
+import { HostRunSchema, SettlementSchema } from "./settlement.ts";
 import { SubmissionStateSchema, WaitSchema } from "./submission.ts";
 import { ThreadViewSchema } from "./thread.ts";
 
@@ -25,6 +25,7 @@ export const StateEventSchema = z.union([
     /** Submissions before it in the queue. */
     position: z.int().nonnegative().optional(),
     wait: WaitSchema.optional(),
+    host: HostRunSchema.optional(),
   }),
   ThreadViewSchema.omit({ tail: true, createdAt: true }),
 ]);

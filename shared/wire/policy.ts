@@ -27,6 +27,8 @@ export const AgentPolicySchema = z
     costBudgetMicrousd: z.int().min(1).max(1_000_000_000_000).optional(),
     /** Estimated input tokens of any one call; a call past it is not made (CTX-07). */
     contextTokenLimit: z.int().min(1).max(100_000_000).optional(),
+    /** A run that is about to complete takes another turn for input that joined while it answered, inside its limits (RUN-09). */
+    restartOnJoinedInput: z.boolean().default(false),
     toolResultBounds: z
       .strictObject({
         maxBytes: z.int().min(256).max(MAX_TOOL_RESULT_BYTES).default(DEFAULT_TOOL_RESULT_BYTES),

@@ -40,13 +40,17 @@ export const ThreadCreatedSchema = EnvelopeSchema.extend({
   payload: z.object({ threadId: z.string(), createdBy: z.string() }),
 });
 
-/** The input in its decoded, canonical form; its `createdAt` starts the run's clock. */
+/** The input in its decoded, canonical form; its `createdAt` starts the run's clock. A joined one is a record of the run that it joined: the
+ * submission is its own, the run its host's (RUN-09). */
 export const InputRecordedSchema = OfRunSchema.extend({
   type: z.literal("InputRecorded"),
   payload: z.object({
-    kind: z.literal("user"),
+    kind: z.enum(["user", "joined"]),
     input: JsonSchema,
     allowances: AllowancesSchema.optional(),
+    metadata: JsonSchema.optional(),
+    /** Of a joined one: what the model is asked, evaluated once. `RunStarted` has it of the others. */
+    prompt: z.array(UserMessageSchema).optional(),
   }),
 });
 
@@ -63,6 +67,8 @@ export const RunStartedSchema = OfRunSchema.extend({
     deadlineAt: z.iso.datetime(),
     /** The first record of the earlier runs that this run's prompts hold; its own first record when none. */
     historyFrom: z.int().positive(),
+    /** Where the input stands, when it is not among this run's records: it joined a run that ended without a response to it. */
+    inputAt: z.int().positive().optional(),
   }),
 });
 

@@ -22,6 +22,10 @@ export type FailureTag = z.infer<typeof FailureTagSchema>;
 export const FailureSchema = z.object({ tag: FailureTagSchema, message: z.string() });
 export type Failure = z.infer<typeof FailureSchema>;
 
+/** The run that a joined input went into. */
+export const HostRunSchema = z.object({ submissionId: z.string(), runId: z.string() });
+export type HostRun = z.infer<typeof HostRunSchema>;
+
 /** The payload of `SubmissionSettled`. */
 export const SettlementPayloadSchema = z.object({
   outcome: OutcomeSchema,
@@ -32,6 +36,8 @@ export const SettlementPayloadSchema = z.object({
   exhausted: ExhaustedSchema.optional(),
   /** Tool calls that may have happened outside and stay on record as evidence. */
   unknowns: z.array(z.string()).optional(),
+  /** Of a joined input: the run whose outcome this is. The output and the usage are the host's alone (RUN-12, RUN-13). */
+  host: HostRunSchema.optional(),
   usage: RunUsageSchema,
 });
 export type SettlementPayload = z.infer<typeof SettlementPayloadSchema>;

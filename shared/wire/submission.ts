@@ -5,14 +5,24 @@ import { PrintableIdSchema } from "../ids.ts";
 import { MAX_PAGE_SUBMISSIONS, MAX_REASON_CHARACTERS } from "../limits.ts";
 import { ExpectedDefinitionsSchema } from "./agent.ts";
 import { AllowancesSchema } from "./policy.ts";
-import { OutcomeSchema, SettlementSchema } from "./settlement.ts";
+import { HostRunSchema, OutcomeSchema, SettlementSchema } from "./settlement.ts";
 import { RunUsageSchema } from "./usage.ts";
+
+/**
+ * What a submission does where the thread has work that is not parked (RUN-09): waits its turn, goes into the run that is active, is refused,
+ * or aborts that run and takes its turn.
+ */
+export const OnBusySchema = z.enum(["enqueue", "join", "reject", "interrupt"]);
+export type OnBusy = z.infer<typeof OnBusySchema>;
 
 /** The body of a submission as sent. `input` is checked by the agent's own schema. */
 export const SubmitRequestSchema = z
   .strictObject({
     agent: PrintableIdSchema,
     input: JsonSchema,
+    onBusy: OnBusySchema.optional(),
+    /** Checked by the agent's own schema, like `input`: what the host keeps with the work (THR-11). */
+    metadata: JsonSchema.optional(),
     allowances: AllowancesSchema.optional(),
     expectDefinitions: ExpectedDefinitionsSchema.optional(),
   })
@@ -52,13 +62,15 @@ export const WaitSchema = z
   .meta({ id: "Wait" });
 export type Wait = z.infer<typeof WaitSchema>;
 
-export const SubmissionStateSchema = z.enum(["queued", "running", "waiting", "settled"]);
+export const SubmissionStateSchema = z.enum(["queued", "running", "waiting", "joined", "settled"]);
 export type SubmissionState = z.infer<typeof SubmissionStateSchema>;
 
 export const SubmissionViewSchema = ReceiptSchema.extend({
   runId: z.string(),
   state: SubmissionStateSchema,
   wait: WaitSchema.optional(),
+  /** Of `joined`: the run that has the input. */
+  host: HostRunSchema.optional(),
   settlement: SettlementSchema.optional(),
   usage: RunUsageSchema,
 }).meta({ id: "Submission" });
@@ -66,7 +78,11 @@ export type SubmissionView = z.infer<typeof SubmissionViewSchema>;
 
 /** A settlement that is still owed, as its route answers it. */
 export const OwedSettlementSchema = z
-  .object({ state: SubmissionStateSchema, wait: WaitSchema.optional() })
+  .object({
+    state: SubmissionStateSchema,
+    wait: WaitSchema.optional(),
+    host: HostRunSchema.optional(),
+  })
   .meta({ id: "OwedSettlement" });
 
 export const ListSubmissionsRequestSchema = z.strictObject({
@@ -81,6 +97,7 @@ export const SubmissionSummarySchema = ReceiptSchema.extend({
   runId: z.string(),
   state: SubmissionStateSchema,
   wait: WaitSchema.optional(),
+  host: HostRunSchema.optional(),
   outcome: OutcomeSchema.optional(),
 }).meta({ id: "SubmissionSummary" });
 export type SubmissionSummary = z.infer<typeof SubmissionSummarySchema>;
@@ -109,10 +126,11 @@ export const AbortRequestSchema = z
   .meta({ id: "AbortRequest" });
 export type AbortRequest = z.infer<typeof AbortRequestSchema>;
 
-/** The real effect of an abort. `settlement` is there whenever the submission is settled by the time of the answer. */
+/** The real effect of an abort. `joined` aborts nothing: the input is part of its host's run. `settlement` is there whenever the submission is settled by the time of the answer. */
 export const AbortResultSchema = z
   .object({
-    effect: z.enum(["dequeued", "signalled", "already-settled"]),
+    effect: z.enum(["dequeued", "signalled", "joined", "already-settled"]),
+    host: HostRunSchema.optional(),
     settlement: SettlementSchema.optional(),
   })
   .meta({ id: "AbortResult" });

@@ -214,8 +214,43 @@ function row(n: number, outcome: Outcome | null, wait: string | null = null): Su
     settledSequence: null,
     firstSequence: null,
     usage: null,
+    host: null,
+    joinedAt: null,
   };
 }
+
+/** A run that the second submission's input joined, with these drafts before the settlements. */
+function joinedRun(more: readonly RecordDraft[], joinedUsage: Partial<Usage> = {}): History {
+  const host = sub(1);
+  const about = { submissionId: sub(2).submissionId, runId: host.runId };
+  return {
+    ...SOUND,
+    commits: [
+      { run: 1, epoch: 1, drafts: [created, input(1), started(1)] },
+      {
+        run: 1,
+        epoch: 1,
+        drafts: [
+          ...more.map((draft) => (draft.type === "InputRecorded" ? { ...draft, ...about } : draft)),
+          {
+            type: "SubmissionSettled",
+            ...about,
+            payload: { outcome: "completed", host, usage: { ...NO_RUN_USAGE, ...joinedUsage } },
+          },
+          settled(1, "completed", ONE_TURN),
+        ],
+      },
+    ],
+    submissions: [row(1, "completed"), row(2, "completed")],
+    evidence: { ...NOTHING_SEEN, receipts: [] },
+  };
+}
+
+const joinedInput: RecordDraft = {
+  type: "InputRecorded",
+  ...sub(2),
+  payload: { kind: "joined", input: { ask: 2 } },
+};
 
 function receipt(n: number): Receipt {
   return {
@@ -412,6 +447,7 @@ describe("a history that kept every promise", () => {
       "an operator's note after the settlement",
       withCommit({ run: 1, epoch: null, drafts: [noted] }),
     ],
+    ["input that joined a run", joinedRun([joinedInput, responded(1, 1)])],
     ["an unknown outcome that waits for a person", lostCall([])],
     [
       "a second dispatch that a decision allowed",
@@ -700,6 +736,24 @@ const PLANTED: readonly Planted[] = [
         { ...row(4, null, waitFor("approval")), usage: encodeUsage(NO_RUN_USAGE) },
       ],
     },
+  },
+  {
+    fault: "joined input that settled without a response to it",
+    rules: [9],
+    says: /sub-2-\w+ settled with a run that did not answer it once/,
+    history: joinedRun([responded(1, 1), joinedInput]),
+  },
+  {
+    fault: "joined input that stands in no run",
+    rules: [9],
+    says: /sub-2-\w+ settled with a run that did not answer it once/,
+    history: joinedRun([responded(1, 1)]),
+  },
+  {
+    fault: "joined input that was charged too",
+    rules: [10],
+    says: /sub-2-\w+ joined, and has usage of its own/,
+    history: joinedRun([joinedInput, responded(1, 1)], ONE_TURN),
   },
   {
     fault: "intents after an abort",

@@ -3,7 +3,7 @@
 import type { Failpoint } from "../../shared/failpoints.ts";
 import type { Operation } from "../../shared/wire/operations.ts";
 import type { Outcome, Settlement } from "../../shared/wire/settlement.ts";
-import type { Receipt, SubmissionView } from "../../shared/wire/submission.ts";
+import type { OnBusy, Receipt, SubmissionView } from "../../shared/wire/submission.ts";
 import type { PlannedTurn } from "../support/scripted-model.ts";
 import { testOptions } from "../support/test-options.ts";
 import { ThreadDriver, type MadeDecision } from "../support/thread-driver.ts";
@@ -14,6 +14,7 @@ export interface Scenario {
   readonly submissions: readonly {
     readonly plan: readonly PlannedTurn[];
     readonly agent?: string;
+    readonly onBusy?: OnBusy;
   }[];
   /** The outcomes of the uninterrupted flow, and so of every other. */
   readonly ends: readonly Outcome[];
@@ -25,6 +26,8 @@ export interface Scenario {
   readonly abort?: number;
   /** Aborts after a kill, before any alarm. */
   readonly abortAtOnce?: true;
+  /** Where the joined run ended before a crash let the input in, that gets its own run, and with it an output. */
+  readonly mayRunApart?: true;
   /** The event's time is up after the first tool call: the run yields at its turn boundary. */
   readonly yields?: true;
   /** An authorizer that fails until the run is parked and a person retries it. */
@@ -54,6 +57,21 @@ export const SCENARIOS: readonly Scenario[] = [
     name: "two in the queue",
     ends: ["completed", "completed"],
     submissions: [{ plan: [act, done] }, { plan: [done] }],
+  },
+  {
+    name: "joined by another",
+    ends: ["completed", "completed"],
+    submissions: [{ plan: [act, done] }, { plan: [act, done], onBusy: "join" }],
+    mayRunApart: true,
+  },
+  {
+    name: "joined by another, and restarted for it",
+    ends: ["completed", "completed"],
+    submissions: [
+      { plan: [act, done], agent: "restarting" },
+      { plan: [done], agent: "restarting", onBusy: "join" },
+    ],
+    mayRunApart: true,
   },
   {
     name: "approved",
@@ -235,12 +253,17 @@ class ScenarioClient {
   }
 
   async submitAll(): Promise<void> {
-    for (const [index, { plan, agent }] of this.#scenario.submissions.entries()) {
+    for (const [index, { plan, agent, onBusy }] of this.#scenario.submissions.entries()) {
       if (this.#accepted.has(index)) continue;
       const key = `submission-${index}`;
       // Of this thread alone, so that a model that fails once fails once for each.
       const note = this.#thread.threadId;
-      const options = { key, note, ...(agent === undefined ? {} : { agent }) };
+      const options = {
+        key,
+        note,
+        ...(agent === undefined ? {} : { agent }),
+        ...(onBusy === undefined ? {} : { onBusy }),
+      };
       const result = await attempt(() => this.#thread.submit(plan, options));
       if (result === null) return;
       this.#accepted.set(index, result.receipt);

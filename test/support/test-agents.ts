@@ -19,6 +19,7 @@ const ToolInputSchema = z.object({
       "honour-signal",
       "progress",
       "take-time",
+      "tell-metadata",
     ])
     .default("answer"),
   gate: z.string().default("tool"),
@@ -31,7 +32,7 @@ const ServiceSchema = z.custom<{
 
 async function behave(
   input: z.infer<typeof ToolInputSchema>,
-  { idempotencyKey, signal, progress, log, env }: ToolContext,
+  { idempotencyKey, signal, progress, log, env, metadata }: ToolContext,
 ): Promise<{ value: string }> {
   // A call to the world leaves the object, and so waits until the object's writes are on the disk, as every real tool's does.
   await ServiceSchema.parse(Reflect.get(env, "OUTSIDE"))
@@ -79,6 +80,8 @@ async function behave(
     case "take-time":
       world.advance(2_000);
       return { value: input.value };
+    case "tell-metadata":
+      return { value: JSON.stringify(metadata) };
     case "progress":
       progress({ done: 1, of: 2 });
       log.info("half way", { done: 1 });
@@ -132,6 +135,30 @@ export const plainAgent = defineAgent({
   ...common,
   id: "plain",
   policy: { maxDuration: "2 hours" },
+});
+
+/** Keeps routing with its work. */
+export const routedAgent = defineAgent({
+  ...common,
+  id: "routed",
+  metadata: z.object({ region: z.string().default("eu"), note: z.string().optional() }).optional(),
+  policy: { maxDuration: "2 hours" },
+});
+
+/** Takes input that joins while it answers into another turn. */
+export const restartingAgent = defineAgent({
+  ...common,
+  id: "restarting",
+  policy: { maxDuration: "2 hours", maxTurns: 3, restartOnJoinedInput: true },
+});
+
+/** The same, giving its result by a tool. */
+export const resubmittingAgent = defineAgent({
+  ...common,
+  id: "resubmitting",
+  output: z.object({ answer: z.string() }),
+  completionTool: "submit_result",
+  policy: { maxDuration: "2 hours", restartOnJoinedInput: true },
 });
 
 /** Takes a model that is silent for a moment for one that failed: for stalls alone, as a busy machine is slower than that at a gate. */

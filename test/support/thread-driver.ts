@@ -12,11 +12,12 @@ import { z } from "zod";
 import type { JsonValue } from "../../shared/canonical-json.ts";
 import type { Dump } from "../../shared/testing/dump.store.ts";
 import { ThreadTester } from "../../shared/testing/thread-tester.ts";
-import type { ExpectedDefinitions } from "../../shared/wire/agent.ts";
 import type { Settlement } from "../../shared/wire/settlement.ts";
 import type {
   ListSubmissionsRequestSchema,
+  OnBusy,
   SubmissionList,
+  SubmitRequest,
   SubmitResult,
 } from "../../shared/wire/submission.ts";
 import type { ThreadView } from "../../shared/wire/thread.ts";
@@ -43,23 +44,35 @@ const platform = {
 };
 let threads = 0;
 
+interface SubmitChoices {
+  readonly agent?: string;
+  readonly key?: string;
+  readonly principal?: string;
+  readonly note?: string;
+  readonly onBusy?: OnBusy;
+  readonly metadata?: JsonValue;
+}
+
 export class ThreadDriver extends ThreadTester {
   constructor(label = "thread") {
     threads += 1;
     super({ namespace, platform, world, sha256: digestText, threadId: `${label}-${threads}` });
   }
 
-  async submit(
-    plan: readonly PlannedTurn[],
-    options: { agent?: string; key?: string; principal?: string; note?: string } = {},
-  ): Promise<SubmitResult> {
-    const input = toJson({ plan, note: options.note });
-    return this.submitRaw({ agent: options.agent ?? "plain", input }, options);
+  async submit(plan: readonly PlannedTurn[], options: SubmitChoices = {}): Promise<SubmitResult> {
+    const { agent = "plain", note, onBusy, metadata } = options;
+    const request = {
+      agent,
+      input: { plan, note },
+      ...(onBusy === undefined ? {} : { onBusy }),
+      ...(metadata === undefined ? {} : { metadata }),
+    };
+    return this.submitRaw(request, options);
   }
 
   /** Submits a request as it is. */
   async submitRaw(
-    request: { agent: string; input: unknown; expectDefinitions?: ExpectedDefinitions },
+    request: Omit<SubmitRequest, "input"> & { input: unknown },
     options: { key?: string; principal?: string } = {},
   ): Promise<SubmitResult> {
     return this.submitRequest({ ...request, input: toJson(request.input) }, options);

@@ -9,7 +9,8 @@ export function describeAgents(registry: AgentRegistry): AgentView[] {
 }
 
 function describeAgent({ agent, digests, modelIdentity }: Binding): AgentView {
-  const { id, revision, description, inputJsonSchema, outputJsonSchema } = agent;
+  const { id, revision, description, inputJsonSchema, outputJsonSchema, metadataJsonSchema } =
+    agent;
   // JSON Schemas are JSON; their type does not say so.
   return AgentViewSchema.parse({
     id,
@@ -17,6 +18,7 @@ function describeAgent({ agent, digests, modelIdentity }: Binding): AgentView {
     description,
     input: inputJsonSchema,
     output: outputJsonSchema,
+    metadata: metadataJsonSchema,
     tools: agent.tools.map(describeTool),
     model: modelIdentity,
     digests,

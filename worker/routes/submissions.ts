@@ -174,7 +174,11 @@ submissions.openapi(
     // It may have settled between the two reads.
     if (now.settlement !== undefined) return context.json(now.settlement, 200);
     return context.json(
-      { state: now.state, ...(now.wait === undefined ? {} : { wait: now.wait }) },
+      {
+        state: now.state,
+        ...(now.wait === undefined ? {} : { wait: now.wait }),
+        ...(now.host === undefined ? {} : { host: now.host }),
+      },
       202,
     );
   },
@@ -186,7 +190,7 @@ submissions.openapi(
     tags: ["Submissions"],
     summary: "Abort a submission",
     description:
-      "Durable and idempotent. The answer says the real effect: `dequeued` before it ran, `signalled` while it runs or waits, `already-settled` with the settlement.",
+      "Durable and idempotent. The answer says the real effect: `dequeued` before it ran, `signalled` while it runs or waits, `joined` where its input is part of another run, which is not aborted, `already-settled` with the settlement.",
     method: "post",
     path: "/threads/{thread}/submissions/{submission}/abort",
     middleware: readBody,

@@ -2,17 +2,20 @@
 // crash before that commit leaves nothing; after it, the receipt is owed to any retry and the run to the alarm (THR-01). Synchronous: it
 // waits on no model, tool or destination (THR-07).
 import { utf8Length } from "../../../shared/bytes.ts";
-import { canonicalJson } from "../../../shared/canonical-json.ts";
+import { canonicalJson, type JsonValue } from "../../../shared/canonical-json.ts";
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
-import { submissionIdOf } from "../../../shared/ids.ts";
+import { runIdOf, submissionIdOf } from "../../../shared/ids.ts";
 import { toIsoInstant } from "../../../shared/time.ts";
 import type { ExpectedDefinitions } from "../../../shared/wire/agent.ts";
 import type { Receipt, SubmitRequest, SubmitResult } from "../../../shared/wire/submission.ts";
 import type { Binding } from "../../agents/registry.ts";
 import { digestJson } from "../../platform/digest.ts";
 import { NATIVE_LANE } from "../../scheduler/due.ts";
+import { abortTogetherWith } from "../control/apply-control.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
+import { findHead } from "../ledger/select-head.ts";
 import type { ThreadCore } from "../thread-core.ts";
+import { decideBusy, type BusyDecision } from "./decide-busy.ts";
 import { decideReplay, findLimitBreach, type LimitBreach } from "./decide-admission.ts";
 
 export interface Admission {
@@ -23,18 +26,14 @@ export interface Admission {
   readonly createTables: (() => void) | null;
 }
 
+const IDLE: BusyDecision = { kind: "enqueue" };
 const EMPTY_QUEUE = { depth: 0, nextSequence: 1 } as const;
 
 export function admit(core: ThreadCore, admission: Admission): SubmitResult {
   core.failpoints.hit("submit:before");
   const { principal, idempotencyKey, request, createTables } = admission;
-  // `expectDefinitions` is a guard of this one request, not part of the command.
   const { allowances } = request;
-  const commandDigest = digestJson({
-    agent: request.agent,
-    input: request.input,
-    ...(allowances === undefined ? {} : { allowances }),
-  });
+  const commandDigest = digestCommand(request);
   const isNewThread = createTables !== null;
   const accepted = isNewThread ? null : core.ledger.findByKey(principal, idempotencyKey);
   const replay = decideReplay(accepted?.commandDigest ?? null, commandDigest);
@@ -49,6 +48,7 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
   }
   const binding = requireBinding(core, request.agent);
   const input = decodeInput(binding, request);
+  const metadata = decodeMetadata(binding, request);
   requireDefinitions(binding, request.expectDefinitions ?? {});
   const queue = isNewThread ? EMPTY_QUEUE : core.ledger.queue();
   const breach = findLimitBreach(
@@ -60,7 +60,9 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
     core.limits,
   );
   if (breach !== null) throw limitExceeded(breach);
-  const entry = core.database.transact(() => {
+  const busy = isNewThread ? IDLE : lookBusy(core, request);
+  if (busy.kind === "refuse") throw threadBusy(busy.head);
+  const insert = () => {
     createTables?.();
     const now = core.clock.now();
     const queueSequence = queue.nextSequence;
@@ -73,16 +75,48 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
       agentId: request.agent,
       input,
       allowances: allowances ?? null,
+      metadata,
+      host: busy.kind === "join" ? busy.host.queueSequence : null,
       acceptedAt: now,
     };
     core.ledger.insert(submission);
     core.dueQueue.enrol(NATIVE_LANE, { reason: "submitted", dueAt: now });
     core.failpoints.hit("submit:inside");
     return submission;
-  });
+  };
+  const entry =
+    busy.kind === "interrupt"
+      ? abortTogetherWith(core, busy.head, principal, insert)
+      : core.database.transact(insert);
+  if (busy.kind === "join") core.live?.announceJoin(busy.host.queueSequence);
   core.committed([]);
   core.failpoints.hit("submit:after");
   return { receipt: receiptOf(core.threadId, entry), replayed: false };
+}
+
+/** The command as a replay must send it again. `expectDefinitions` is a guard of one request, and no part of it. */
+function digestCommand({ agent, input, onBusy, metadata, allowances }: SubmitRequest): string {
+  return digestJson({
+    agent,
+    input,
+    ...(onBusy === undefined ? {} : { onBusy }),
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(allowances === undefined ? {} : { allowances }),
+  });
+}
+
+function lookBusy(core: ThreadCore, { agent, onBusy = "enqueue" }: SubmitRequest): BusyDecision {
+  if (onBusy === "enqueue") return IDLE;
+  const head = findHead(core.ledger.owed(), core.row.read()?.claimedRun ?? null);
+  return decideBusy(onBusy, head, agent);
+}
+
+function threadBusy({ submissionId }: LedgerEntry): HoldfastError {
+  return new HoldfastError(
+    "ThreadBusy",
+    "The thread has work that is not done, and onBusy is reject. Nothing was admitted.",
+    { fields: { submissionId, runId: runIdOf(submissionId) } },
+  );
 }
 
 export function receiptOf(
@@ -105,6 +139,18 @@ function requireBinding(core: ThreadCore, agentId: string): Binding {
     "AgentNotFound",
     `This deployment has no such agent. It has: ${core.registry.ids().join(", ")}.`,
   );
+}
+
+/** The metadata as it is stored: decoded by the agent's schema, null without (THR-11). */
+function decodeMetadata(binding: Binding, request: SubmitRequest): JsonValue {
+  const decoded = binding.agent.decodeMetadata(request.metadata);
+  if (decoded.ok) return decoded.value;
+  throw new HoldfastError("InvalidInput", "The metadata does not fit the agent's schema for it.", {
+    errors: decoded.faults.map(({ pointer, message }) => ({
+      pointer: `/metadata${pointer}`,
+      message,
+    })),
+  });
 }
 
 /** The input as it is stored: decoded by the agent's schema, canonical JSON. */

@@ -4,13 +4,12 @@ import { must } from "../../../shared/assert.ts";
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
 import { NATIVE_LANE } from "../../scheduler/due.ts";
 import { emptyRun, type RunState } from "../run/run-state.ts";
-import type { Appended } from "../journal/journal.store.ts";
 import { firstSequenceOf } from "../ledger/decide-claim.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import { createThreadDrafts } from "../run/plan-opening.ts";
 import { isLive, readRunIfReadable } from "../run/read-run.ts";
-import { closeSubmission } from "../run/settle.ts";
-import type { CommitPoint, ThreadCore } from "../thread-core.ts";
+import { closeRun } from "../run/settle.ts";
+import type { AppendControl, CommitPoint, ThreadCore } from "../thread-core.ts";
 import type { ControlDecision, Refusal } from "./control-decision.ts";
 import { decideControl, type ControlCommand } from "./decide-control.ts";
 
@@ -38,15 +37,34 @@ export function applyControl(
   return must(effect, "a control has an effect");
 }
 
+/** Aborts work in the same transaction as another change; what that returns. The abort is one of `author`'s. */
+export function abortTogetherWith<T>(
+  core: ThreadCore,
+  entry: LedgerEntry,
+  author: string,
+  change: () => T,
+): T {
+  const changed: T[] = [];
+  const command: ControlCommand = { kind: "abort", author, reason: INTERRUPTED };
+  applyControls(core, "abort", [{ entry, command }], refuse, () => changed.push(change()));
+  const [result] = changed;
+  return must(result, "the change was made");
+}
+
+/** Why work was aborted that a later submission interrupted. */
+const INTERRUPTED = "A submission interrupted it (onBusy).";
+
 /**
  * Controls of one kind, all of them or none: each is decided on what those before it left, inside the one transaction that commits them.
  * @param refuse throws what the caller is told of a refusal, given the control's place in the batch
+ * @param alongside changes more in the same transaction
  */
 export function applyControls(
   core: ThreadCore,
   kind: ControlCommand["kind"],
   controls: readonly Control[],
   refuse: (refusal: Refusal, index: number) => never,
+  alongside: () => unknown = () => undefined,
 ): ControlEffect[] {
   const thread = must(core.row.read(), "a submission has a thread");
   const effects: ControlEffect[] = [];
@@ -79,9 +97,9 @@ export function applyControls(
       if (decision.kind === "unchanged") continue;
       const first = core.journal.tail().sequence + 1;
       const drafts = [...createThreadDrafts(thread, first), ...decision.drafts];
-      const { state, appended } = append(queueSequence, run, drafts);
-      runs.set(queueSequence, state);
-      changeLedger(core, entry, command, decision, appended, runFirst);
+      const added = append(queueSequence, run, drafts);
+      runs.set(queueSequence, added.state);
+      changeLedger(core, entry, command, decision, added, runFirst);
       const isAbort = decision.drafts.some((draft) => draft.type === "AbortRequested");
       if (live && isAbort) stopsLive = true;
     }
@@ -89,6 +107,7 @@ export function applyControls(
     if (runs.size > 0) {
       core.dueQueue.enrol(NATIVE_LANE, { reason: "controlled", dueAt: core.clock.now() });
     }
+    alongside();
   });
   if (stopsLive) core.live?.stop("abort");
   return effects;
@@ -117,20 +136,19 @@ function changeLedger(
   entry: LedgerEntry,
   command: ControlCommand,
   decision: Committed,
-  appended: Appended,
+  { state, appended }: ReturnType<AppendControl>,
   runFirst: number | null,
 ): void {
   const { queueSequence, wait } = entry;
-  const last = appended.records.at(-1)?.record;
-  if (last?.type === "SubmissionSettled") {
+  const noted = must(appended.records.at(-1), "a commit has records").record.sequence;
+  if (decision.annotation === undefined && state.settlement !== null) {
     const first = runFirst ?? must(appended.records[0], "a commit has records").record.sequence;
-    const { payload, sequence } = last;
     // The enrolment that follows puts the lane in order.
-    closeSubmission(core, { queueSequence, payload, sequence, first }, null);
+    closeRun(core, { queueSequence, first }, state, null);
     return;
   }
-  if (decision.annotation !== undefined && last !== undefined) {
-    const note = { ...decision.annotation, sequence: last.sequence };
+  if (decision.annotation !== undefined) {
+    const note = { ...decision.annotation, sequence: noted };
     core.ledger.setAnnotations(queueSequence, [...core.ledger.annotations(queueSequence), note]);
     return;
   }

@@ -15,7 +15,7 @@ import type {
 import type { ThreadCore } from "../thread-core.ts";
 import { readSettlement } from "../view/read-submission.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
-import { findSubmission, requireSubmission } from "../ledger/find-submission.ts";
+import { findSubmission, hostOf, requireSubmission } from "../ledger/find-submission.ts";
 import { applyControl, applyControls, type Control } from "./apply-control.ts";
 
 export function abortSubmission(
@@ -24,6 +24,8 @@ export function abortSubmission(
   asked: { submissionId: string; request: AbortRequest },
 ): AbortResult {
   const entry = requireSubmission(core, asked.submissionId);
+  const host = hostOf(core, entry);
+  if (host !== null) return { effect: "joined", host };
   const reason = asked.request.reason ?? null;
   const effect =
     entry.outcome === null

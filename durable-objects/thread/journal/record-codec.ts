@@ -1,6 +1,6 @@
 // Records to batch rows and back. Splits what would not fit a row; refuses a record that never would. Pure.
 import { utf8Length } from "../../../shared/bytes.ts";
-import { runIdOf } from "../../../shared/ids.ts";
+import { runIdOf, submissionIdOfRun } from "../../../shared/ids.ts";
 import { MAX_BATCH_BYTES, MAX_RECORD_BYTES } from "../../../shared/limits.ts";
 import { toIsoInstant, type EpochMillis } from "../../../shared/time.ts";
 import { RECORD_SCHEMA_VERSION } from "../../../shared/wire/envelope.ts";
@@ -56,7 +56,13 @@ const StoredBatchSchema = z.object({
   deploymentId: z.string(),
   submissionId: z.string().optional(),
   records: z.array(
-    z.object({ type: z.string(), turn: z.number().optional(), payload: z.unknown() }),
+    z.object({
+      type: z.string(),
+      /** Of a record of this run about a submission that joined it. */
+      submissionId: z.string().optional(),
+      turn: z.number().optional(),
+      payload: z.unknown(),
+    }),
   ),
 });
 type StoredBatchText = z.infer<typeof StoredBatchSchema>;
@@ -65,20 +71,27 @@ type StoredBatchText = z.infer<typeof StoredBatchSchema>;
 const ENVELOPE_BYTES = 1_024;
 
 /**
- * Stamps the drafts and packs them into as few rows as their bytes allow, in order. The drafts of one commit are about one submission;
- * the first record of a thread alone is about none.
+ * Stamps the drafts and packs them into as few rows as their bytes allow, in order. The drafts of one commit are about one submission, or about
+ * those that joined its run; the first record of a thread alone is about none.
  */
 export function encodeBatches(
   drafts: readonly RecordDraft[],
   firstSequence: number,
   stamp: Stamp,
 ): EncodedBatch[] {
+  const owner = ownerOf(drafts);
   const batches: { records: ThreadRecord[]; parts: string[]; bytes: number }[] = [];
   for (const [index, draft] of drafts.entries()) {
     const record = stampRecord(draft, firstSequence + index, stamp);
     const { type } = draft;
     const payload = packPayload(draft);
-    const json = JSON.stringify({ type, ...("turn" in draft && { turn: draft.turn }), payload });
+    const json = JSON.stringify({
+      type,
+      ...("submissionId" in draft &&
+        draft.submissionId !== owner && { submissionId: draft.submissionId }),
+      ...("turn" in draft && { turn: draft.turn }),
+      payload,
+    });
     const bytes = utf8Length(json) + 1;
     if (bytes > MAX_RECORD_BYTES) throw new RecordTooLarge(draft.type);
     const open = batches.at(-1);
@@ -91,19 +104,30 @@ export function encodeBatches(
     }
   }
   return batches.map(({ records, parts }) => {
-    const json = `${renderEnvelope(records, stamp)}"records":[${parts.join(",")}]}`;
+    const json = `${renderEnvelope(records, owner, stamp)}"records":[${parts.join(",")}]}`;
     return { records, json, bytes: utf8Length(json) };
   });
 }
 
+/** The submission whose run the drafts are of; null where they are of none. */
+function ownerOf(drafts: readonly RecordDraft[]): string | null {
+  const about = drafts.find((draft) => draft.type !== "ThreadCreated");
+  if (about === undefined) return null;
+  return "runId" in about ? submissionIdOfRun(about.runId) : about.submissionId;
+}
+
 /** The shared part, left open for the records. */
-function renderEnvelope(records: readonly ThreadRecord[], stamp: Stamp): string {
-  const about = records.find((record) => record.type !== "ThreadCreated");
+function renderEnvelope(
+  records: readonly ThreadRecord[],
+  owner: string | null,
+  stamp: Stamp,
+): string {
+  const hasOwner = records.some((record) => record.type !== "ThreadCreated");
   const envelope = JSON.stringify({
     schemaVersion: RECORD_SCHEMA_VERSION,
     createdAt: stamp.now,
     deploymentId: stamp.deploymentId,
-    ...(about !== undefined && { submissionId: about.submissionId }),
+    ...(owner !== null && hasOwner && { submissionId: owner }),
   });
   return `${envelope.slice(0, -1)},`;
 }
@@ -152,7 +176,7 @@ function decodeRecord(stored: StoredBatchText, first: number, index: number): Th
     ...shared,
     ...record,
     payload: record === undefined ? null : unpackPayload(record.type, record.payload),
-    submissionId,
+    submissionId: record?.submissionId ?? submissionId,
     ...(submissionId !== undefined && { runId: runIdOf(submissionId) }),
     createdAt: toIsoInstant(createdAt),
     sequence,

@@ -1,8 +1,12 @@
 // A submission by its id, which carries its queue sequence.
+import { must } from "../../../shared/assert.ts";
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
 import { queueSequenceOf } from "../../../shared/ids.ts";
+import { runIdOf } from "../../../shared/ids.ts";
+import type { HostRun } from "../../../shared/wire/settlement.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import type { LedgerEntry } from "./ledger.store.ts";
+import { isJoined } from "./select-head.ts";
 
 /** The submission of an id, or null. */
 export function findSubmission(core: ThreadCore, submissionId: string): LedgerEntry | null {
@@ -20,4 +24,11 @@ export function requireSubmission(core: ThreadCore, submissionId: string): Ledge
     );
   }
   return entry;
+}
+
+/** The run that an owed submission's input is part of; null for one that has, or will have, a run of its own. */
+export function hostOf(core: ThreadCore, entry: LedgerEntry): HostRun | null {
+  if (entry.outcome !== null || entry.host === null || !isJoined(entry)) return null;
+  const host = must(core.ledger.at(entry.host), "a host is a submission of its thread");
+  return { submissionId: host.submissionId, runId: runIdOf(host.submissionId) };
 }

@@ -1,6 +1,6 @@
 // SQL for the ledger of one thread: what was accepted, and what is still owed. The log is the truth; this can be rebuilt from it.
 import { z } from "zod";
-import { canonicalJson } from "../../../shared/canonical-json.ts";
+import { canonicalJson, JsonSchema, type JsonValue } from "../../../shared/canonical-json.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
 import { AllowancesSchema, type Allowances } from "../../../shared/wire/policy.ts";
 import { OutcomeSchema, type Outcome } from "../../../shared/wire/settlement.ts";
@@ -19,6 +19,10 @@ export interface LedgerEntry {
   readonly firstSequence: number | null;
   readonly outcome: Outcome | null;
   readonly settledSequence: number | null;
+  /** Queue sequence of the run that the input joins; null when it has, or will have, a run of its own. */
+  readonly host: number | null;
+  /** The record that made the input canonical in a host's run; null before, and for work that never joined. */
+  readonly joinedAt: number | null;
 }
 
 export interface NewSubmission {
@@ -31,6 +35,9 @@ export interface NewSubmission {
   /** Canonical JSON. */
   readonly input: string;
   readonly allowances: Allowances | null;
+  readonly metadata: JsonValue;
+  /** The run that it is to join. */
+  readonly host: number | null;
   readonly acceptedAt: EpochMillis;
 }
 
@@ -40,6 +47,7 @@ export interface Command {
   /** Canonical JSON. */
   readonly input: string;
   readonly allowances: Allowances | null;
+  readonly metadata: JsonValue;
 }
 
 /** A note on the unknown outcome of a settled run. */
@@ -59,10 +67,12 @@ interface EntryColumns {
   firstSequence: number | null;
   outcome: string | null;
   settledSequence: number | null;
+  host: number | null;
+  joinedAt: number | null;
 }
 
 const ENTRY =
-  "position, submissionId, agentId, acceptedAt, wait, firstSequence, outcome, settledSequence";
+  "position, submissionId, agentId, acceptedAt, wait, firstSequence, outcome, settledSequence, host, joinedAt";
 
 export class LedgerStore {
   readonly #database: Database;
@@ -87,10 +97,15 @@ export class LedgerStore {
 
   /** The submission of that id. Its queue sequence is in the id, so this is a look-up by primary key. */
   find(queueSequence: number, submissionId: string): LedgerEntry | null {
+    const entry = this.at(queueSequence);
+    return entry?.submissionId === submissionId ? entry : null;
+  }
+
+  /** The submission at a place of the queue. */
+  at(queueSequence: number): LedgerEntry | null {
     const row = this.#database.row<Columns<EntryColumns>>(
-      `SELECT ${ENTRY} FROM submissions WHERE position = ? AND submissionId = ?`,
+      `SELECT ${ENTRY} FROM submissions WHERE position = ?`,
       this.#at(queueSequence),
-      submissionId,
     );
     return row === undefined ? null : toEntry(row);
   }
@@ -158,7 +173,7 @@ export class LedgerStore {
 
   insert(submission: NewSubmission): void {
     this.#database.run(
-      "INSERT INTO submissions (position, submissionId, principal, scopedKey, commandDigest, agentId, input, allowances, acceptedAt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO submissions (position, submissionId, principal, scopedKey, commandDigest, agentId, input, allowances, metadata, host, acceptedAt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       this.#at(submission.queueSequence),
       submission.submissionId,
       submission.principal,
@@ -167,21 +182,29 @@ export class LedgerStore {
       submission.agentId,
       submission.input,
       submission.allowances === null ? null : JSON.stringify(submission.allowances),
+      submission.metadata === null ? null : canonicalJson(submission.metadata),
+      submission.host,
       submission.acceptedAt,
     );
   }
 
   command(queueSequence: number): Command | null {
-    const row = this.#database.row<{ principal: string; input: string; allowances: string | null }>(
-      "SELECT principal, input, allowances FROM submissions WHERE position = ?",
+    const row = this.#database.row<{
+      principal: string;
+      input: string;
+      allowances: string | null;
+      metadata: string | null;
+    }>(
+      "SELECT principal, input, allowances, metadata FROM submissions WHERE position = ?",
       this.#at(queueSequence),
     );
     if (row === undefined) return null;
-    const { principal, input, allowances } = row;
+    const { principal, input, allowances, metadata } = row;
     return {
       principal,
       input,
       allowances: allowances === null ? null : AllowancesSchema.parse(JSON.parse(allowances)),
+      metadata: metadata === null ? null : JsonSchema.parse(JSON.parse(metadata)),
     };
   }
 
@@ -263,5 +286,7 @@ function toEntry(row: EntryColumns): LedgerEntry {
     firstSequence: row.firstSequence,
     outcome: row.outcome === null ? null : OutcomeSchema.parse(row.outcome),
     settledSequence: row.settledSequence,
+    host: row.host,
+    joinedAt: row.joinedAt,
   };
 }

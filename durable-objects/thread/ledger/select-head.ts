@@ -20,7 +20,20 @@ export function isParked(entry: LedgerEntry): boolean {
   return entry.wait !== null && PARKED.has(entry.wait.reason);
 }
 
-/** The submission whose turn it is, whether it may run now or waits; undefined when all that is owed is parked. */
+/** Its input is canonical in another run, and settles with it (RUN-09). */
+export function isJoined(entry: LedgerEntry): boolean {
+  return entry.host !== null && entry.joinedAt !== null;
+}
+
+/** What waits to go into that run at its next turn boundary. */
+export function isJoining(entry: LedgerEntry, run: number): boolean {
+  return entry.host === run && entry.joinedAt === null;
+}
+
+/**
+ * The submission whose turn it is, whether it may run now or waits; undefined when all that is owed is parked. Input that joined a run which
+ * is parked since stands in the way of what came after it, as it settles with that run alone.
+ */
 export function findHead(
   owed: readonly LedgerEntry[],
   claimedRun: number | null,
@@ -40,6 +53,10 @@ export function selectHead(
 ): HeadSelection {
   const head = findHead(owed, claimedRun);
   if (head === undefined) return { kind: "none" };
+  if (isJoined(head)) {
+    const host = owed.find((entry) => entry.queueSequence === head.host);
+    return { kind: "blocked", reason: host?.wait?.reason ?? "unknown-outcome", dueAt: null };
+  }
   if (head.wait === null) return { kind: "ready", head };
   const dueAt = head.wait.deadline === null ? null : Date.parse(head.wait.deadline);
   return dueAt !== null && dueAt <= now

@@ -2,6 +2,7 @@
 import { toIsoInstant } from "../../../shared/time.ts";
 import type { SubmissionState, Wait } from "../../../shared/wire/submission.ts";
 import type { LedgerEntry } from "./ledger.store.ts";
+import { isJoined } from "./select-head.ts";
 
 /** @param isBound this deployment has the agent: without it nothing of owed work moves, whatever else it waits for */
 export function deriveWait(entry: LedgerEntry, isBound: boolean): Wait | null {
@@ -16,6 +17,7 @@ export function deriveState(
   isBound: boolean,
 ): SubmissionState {
   if (entry.outcome !== null) return "settled";
+  if (isJoined(entry)) return "joined";
   if (deriveWait(entry, isBound) !== null) return "waiting";
   return entry.queueSequence === claimedRun ? "running" : "queued";
 }

@@ -211,7 +211,9 @@ function startOf(core: ThreadCore, { after, submissionId }: EventsRequest): numb
   const tail = core.journal.tail().sequence;
   if (submissionId === undefined || after > tail) return after;
   const thread = must(core.row.read(), "an open thread has its row");
-  const first = firstSequenceOf(thread, requireSubmission(core, submissionId)) ?? tail + 1;
+  const entry = requireSubmission(core, submissionId);
+  // An input that joined another run has its first record there.
+  const first = entry.joinedAt ?? firstSequenceOf(thread, entry) ?? tail + 1;
   return Math.max(after, first - 1);
 }
 

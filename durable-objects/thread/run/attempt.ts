@@ -7,6 +7,7 @@ import type { EventBudget } from "../../scheduler/alarm-pass.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { decideStep, type RunWait, type StepFacts } from "./decide-step.ts";
 import type { LiveRun } from "./live-run.ts";
+import { joinInputs } from "./join-inputs.ts";
 import { markUnknown } from "./mark-unknown.ts";
 import { estimateModelRequest } from "./model-request.ts";
 import { runModelTurn } from "./model-turn.ts";
@@ -62,6 +63,9 @@ async function runSteps(core: ThreadCore, live: LiveRun, budget: EventBudget): P
         }
         await runModelTurn(core, live, step, () => stepFacts(core, live));
         break;
+      case "join-inputs":
+        joinInputs(core, live);
+        break;
       case "run-tools":
         await runToolBatch(core, live, step.turn);
         break;
@@ -83,6 +87,7 @@ function stepFacts(core: ThreadCore, live: LiveRun): StepFacts {
       isPriced: binding.price !== null,
       runsProviderTools: binding.providerTools.length > 0,
     },
+    hasJoiners: live.hasJoiners,
     estimateCallTokens: (state) => estimateModelRequest(live, state),
     // The deadline's timer and the clock may differ by a tick; once the timer fired, the deadline has passed.
     now: live.stopReason === "deadline" ? Math.max(now, deadlineAt) : now,

@@ -13,6 +13,8 @@ export interface ToolAuthorizationRequest {
   readonly arguments: JsonValue;
   /** The canonical input of the submission. */
   readonly input: JsonValue;
+  /** Of the submission; null without (THR-11). */
+  readonly metadata: JsonValue;
   readonly env: Environment;
   readonly services: Services;
 }

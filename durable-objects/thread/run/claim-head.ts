@@ -20,10 +20,11 @@ export function claimHead(
   entry: LedgerEntry,
   binding: Binding,
   wave: WaveEntry,
+  hasJoiners: boolean,
 ): LiveRun | null {
   core.failpoints.hit("claim:before");
   const thread = must(core.row.read(), "owed work has a thread row");
-  const head: Head = { thread, entry, binding, waveRevision: wave.revision };
+  const head: Head = { thread, entry, binding, hasJoiners, waveRevision: wave.revision };
   const first = firstSequenceOf(thread, entry);
   const taken = wave.isSuspect ? takeUpSuspect(core, head, first) : takeUp(core, head, first);
   if (taken.kind === "live") core.live = taken.live;

@@ -7,7 +7,7 @@ import type { ThreadCore } from "../thread-core.ts";
 import type { Head, TakenUp } from "./head.ts";
 import { LiveRun } from "./live-run.ts";
 import type { RunState } from "./run-state.ts";
-import { closeSubmission } from "./settle.ts";
+import { closeRun } from "./settle.ts";
 
 /** The run as the log has it. */
 interface LoadedRun {
@@ -22,9 +22,7 @@ export function continueRun(core: ThreadCore, head: Head, run: LoadedRun): Taken
   const { queueSequence } = entry;
   if (state.settlement !== null) {
     // The log has the outcome; a ledger that says otherwise is repaired from it, never the reverse (RUN-11).
-    const { payload, sequence } = state.settlement;
-    const closing = { queueSequence, payload, sequence, first };
-    core.database.transact(() => closeSubmission(core, closing, waveRevision));
+    core.database.transact(() => closeRun(core, { queueSequence, first }, state, waveRevision));
     core.committed([], true);
     return { kind: "settled" };
   }
@@ -51,6 +49,7 @@ export function continueRun(core: ThreadCore, head: Head, run: LoadedRun): Taken
     epoch: claim.epoch,
     supersededEpoch,
     waveRevision,
+    hasJoiners: head.hasJoiners,
     principal: must(core.ledger.command(queueSequence), "the submission is there").principal,
     binding,
     history: core.history.restore(

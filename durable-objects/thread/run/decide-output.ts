@@ -52,10 +52,14 @@ export function isAnswer(turn: TurnState, completionTool: string | null): boolea
   return completionCall(turn, completionTool)?.phase === "declared";
 }
 
-/** There is one repair turn per run: an answer that was followed by another turn was not the last word. */
+/** There is one repair turn per run: an answer that was followed by another turn was not the last word, unless input joined behind it. */
 export function hadRepairTurn(state: RunState, completionTool: string | null): boolean {
   return state.turns
     .slice(0, -1)
+    .filter(
+      ({ turn, outputFaults }) =>
+        outputFaults !== null || !state.joined.some((joined) => joined.afterTurn === turn),
+    )
     .some(
       (turn) =>
         (turn.calls.length === 0 && turn.finishReason !== "paused") ||

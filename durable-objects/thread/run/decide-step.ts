@@ -16,7 +16,13 @@ import {
 import type { OutputContract } from "../../agents/output-contract.ts";
 import { hadRepairTurn, isAnswer, readAnswer } from "./decide-output.ts";
 import { countTrailingFailures } from "./repeated-failures.ts";
-import { lastTurn, type CallState, type RunState, type TurnState } from "./run-state.ts";
+import {
+  isDelivered,
+  lastTurn,
+  type CallState,
+  type RunState,
+  type TurnState,
+} from "./run-state.ts";
 
 export type Ending =
   | {
@@ -40,6 +46,8 @@ export type Step =
   | { readonly kind: "call-model"; readonly turn: number; readonly graceFor: Exhausted | null }
   /** An earlier attempt was lost with a model call that may have been open: say so before calling again. */
   | { readonly kind: "note-interruption"; readonly turn: number; readonly supersededEpoch: number }
+  /** A turn boundary: input of other submissions waits to join before the next call (RUN-09). */
+  | { readonly kind: "join-inputs" }
   | { readonly kind: "run-tools"; readonly turn: TurnState }
   /** Prepared by a lost attempt, never answered, not safe to repeat: these may have happened. */
   | { readonly kind: "mark-unknown"; readonly turn: number; readonly calls: readonly CallState[] }
@@ -57,6 +65,8 @@ export interface StepFacts extends OutputContract {
   };
   /** Of the call that the run would make next; asked only where a limit on tokens is set (CTX-17). */
   readonly estimateCallTokens: (state: RunState) => number;
+  /** Input of other submissions waits to join the run. */
+  readonly hasJoiners: boolean;
   readonly now: EpochMillis;
   /** The epoch of the attempt that this one took over from while it ran; null when there was none or it ended in order. */
   readonly supersededEpoch: number | null;
@@ -123,6 +133,8 @@ function decideModelCall(state: RunState, facts: StepFacts): Step {
   if (mayHaveLostCall(state, supersededEpoch)) {
     return { kind: "note-interruption", turn, supersededEpoch };
   }
+  // A grace turn has no room for more: what did not join by then gets a run of its own.
+  if (facts.hasJoiners && allowance.kind === "free") return { kind: "join-inputs" };
   return {
     kind: "call-model",
     turn,
@@ -146,6 +158,8 @@ export function mayHaveLostCall(
 function decideAnswer(state: RunState, turn: TurnState, facts: StepFacts): Step {
   const answer = readAnswer(turn, facts);
   if (answer.kind === "output") {
+    const restart = decideRestart(state, turn, facts);
+    if (restart !== null) return restart;
     const exhausted = decideFinalExhaustion(facts.policy, spendingOf(state));
     const { output, call } = answer;
     return {
@@ -164,6 +178,18 @@ function decideAnswer(state: RunState, turn: TurnState, facts: StepFacts): Step 
     "OutputInvalid",
     `The model's answer does not fit the output schema; its record says where.${cut}`,
   );
+}
+
+/** Another turn of a run that has its answer, for input that joined while it was made; null where it settles (RUN-09). */
+function decideRestart(state: RunState, turn: TurnState, facts: StepFacts): Step | null {
+  const hasOpenInput =
+    facts.hasJoiners || state.joined.some((joined) => !isDelivered(state, joined));
+  if (!facts.policy.restartOnJoinedInput || !hasOpenInput || turn.graceFor !== null) return null;
+  const next = decideModelCall(state, facts);
+  const isOver = next.kind === "settle" || (next.kind === "call-model" && next.graceFor !== null);
+  if (isOver) return null;
+  // A call of the completion tool gets its result before the model is asked again.
+  return turn.calls.length > 0 ? { kind: "run-tools", turn } : next;
 }
 
 /** What the exhaustion rules need to know of a run. */

@@ -2,7 +2,7 @@
 // identity, or a fact that no decision could have made here, is a corrupt log. Pure.
 import { must } from "../../../shared/assert.ts";
 import type { JsonValue } from "../../../shared/canonical-json.ts";
-import { operationIdOf } from "../../../shared/ids.ts";
+import { operationIdOf, submissionIdOfRun } from "../../../shared/ids.ts";
 import { isOwnCall } from "../../../shared/wire/messages.ts";
 import type { RecordOf } from "../../../shared/wire/records.ts";
 import type { StoredRecord } from "../journal/journal.store.ts";
@@ -18,7 +18,7 @@ export function foldRun(records: Iterable<StoredRecord>): RunState | null {
   for (const stored of records) {
     const { record } = stored;
     if (record.type === "ThreadCreated") continue;
-    if (state === null && "runId" in record) state = emptyRun(record.submissionId);
+    if (state === null && "runId" in record) state = emptyRun(submissionIdOfRun(record.runId));
     if (state !== null) state = foldRecord(state, stored);
   }
   return state;
@@ -41,11 +41,14 @@ export function foldRecord(state: RunState, { record, epoch }: StoredRecord): Ru
   };
   switch (record.type) {
     case "InputRecorded":
-      return {
-        ...once(progressed, state.input === null, record),
-        input: record.payload.input,
-        allowances: record.payload.allowances ?? null,
-      };
+      return record.payload.kind === "joined"
+        ? foldJoined(progressed, record)
+        : {
+            ...once(progressed, state.input === null, record),
+            input: record.payload.input,
+            allowances: record.payload.allowances ?? null,
+            metadata: record.payload.metadata ?? null,
+          };
     case "RunStarted":
       return foldStart(once(progressed, state.start === null, record), record);
     case "ModelResponded":
@@ -77,16 +80,37 @@ export function foldRecord(state: RunState, { record, epoch }: StoredRecord): Ru
     case "AbortRequested":
       return { ...once(progressed, state.abort === null, record), abort: record.payload };
     case "SubmissionSettled":
-      return {
-        ...progressed,
-        settlement: { payload: record.payload, sequence: record.sequence },
-      };
+      return foldSettlement(progressed, record);
   }
 }
 
 function once(state: RunState, isFirst: boolean, record: { type: string }): RunState {
   if (!isFirst) throw new LogCorrupt(`a second ${record.type}`);
   return state;
+}
+
+function foldJoined(state: RunState, record: RecordOf<"InputRecorded">): RunState {
+  const { submissionId, sequence, payload } = record;
+  const isKnown = state.joined.some((joined) => joined.submissionId === submissionId);
+  const { input, prompt = null } = payload;
+  const joined = { submissionId, sequence, input, prompt, afterTurn: state.turns.length };
+  return {
+    ...once(state, !isKnown && submissionId !== state.submissionId, record),
+    joined: [...state.joined, { ...joined, settlement: null }],
+    // The attempt that took it in called the model next.
+    callMayBeOpen: true,
+  };
+}
+
+/** Of the run, or, in its batch, of an input that joined it. */
+function foldSettlement(state: RunState, record: RecordOf<"SubmissionSettled">): RunState {
+  const { submissionId, payload, sequence } = record;
+  const settlement = { payload, sequence };
+  if (submissionId === state.submissionId) return { ...state, settlement };
+  const index = state.joined.findIndex((joined) => joined.submissionId === submissionId);
+  const joined = state.joined[index];
+  if (joined?.settlement !== null) throw new LogCorrupt("a settlement of what did not join");
+  return { ...state, joined: state.joined.with(index, { ...joined, settlement }) };
 }
 
 function foldStart(state: RunState, record: RecordOf<"RunStarted">): RunState {

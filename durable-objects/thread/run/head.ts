@@ -9,6 +9,8 @@ export interface Head {
   readonly thread: ThreadRow;
   readonly entry: LedgerEntry;
   readonly binding: Binding;
+  /** Input of later submissions waits to join its run. */
+  readonly hasJoiners: boolean;
   /** The lane's revision that the wave saw. */
   readonly waveRevision: number;
 }

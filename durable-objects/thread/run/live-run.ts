@@ -30,6 +30,8 @@ export interface LiveRunOptions {
   readonly supersededEpoch: number | null;
   /** The lane's revision that the wave of this attempt saw. */
   readonly waveRevision: number;
+  /** Input of later submissions waits to join this run. */
+  readonly hasJoiners: boolean;
   readonly principal: string;
   readonly binding: Binding;
   readonly history: SelectedHistory;
@@ -60,6 +62,7 @@ export class LiveRun {
   #state: RunState;
   #size: { readonly records: number; readonly bytes: number };
   #hasEnded = false;
+  #hasJoiners: boolean;
 
   constructor(options: LiveRunOptions) {
     this.queueSequence = options.queueSequence;
@@ -74,6 +77,21 @@ export class LiveRun {
     this.historyMessages = messagesOf(options.history);
     this.#state = options.state;
     this.#size = options.size;
+    this.#hasJoiners = options.hasJoiners;
+  }
+
+  get hasJoiners(): boolean {
+    return this.#hasJoiners;
+  }
+
+  /** A submission was admitted that is to join the run of that place in the queue. */
+  announceJoin(queueSequence: number): void {
+    if (queueSequence === this.queueSequence) this.#hasJoiners = true;
+  }
+
+  /** What waited is part of the run now, or left. */
+  tookJoiners(hasMore: boolean): void {
+    this.#hasJoiners = hasMore;
   }
 
   get state(): RunState {

@@ -4,7 +4,7 @@ import type { Exhausted } from "../../../shared/wire/policy.ts";
 import { estimateTokens } from "../../context/estimate-tokens.ts";
 import type { LiveRun } from "./live-run.ts";
 import { providerOf } from "../../model/provider-of.ts";
-import { projectRun, projectTurn, type Audience } from "./project-messages.ts";
+import { projectJoined, projectRun, projectTurn, type Audience } from "./project-messages.ts";
 import { lastTurn, type RunState } from "./run-state.ts";
 
 export type ModelRequest = Omit<LanguageModelV4CallOptions, "abortSignal">;
@@ -63,5 +63,9 @@ export function estimateModelRequest(live: LiveRun, state: RunState): number {
     const { prompt, tools, responseFormat } = buildModelRequest(live, state, null);
     return estimateTokens([prompt, tools, responseFormat]);
   }
-  return lastInputTokens + estimateTokens(projectTurn(state, turn, ownOf(live)));
+  const own = ownOf(live);
+  return (
+    lastInputTokens +
+    estimateTokens([...projectTurn(state, turn, own), ...projectJoined(state, turn.turn, own)])
+  );
 }

@@ -102,6 +102,9 @@ function namesOf({ tools, contract }: BatchFacts): string[] {
 /** A completion call that reaches a batch did not complete the run. */
 function explainCompletion(turn: TurnState, contract: OutputContract): string {
   const answer = readAnswer(turn, contract);
+  if (answer.kind === "output") {
+    return "New input came meanwhile, so the result was not taken. Consider it, and call the tool again with the whole result.";
+  }
   return answer.kind === "undecodable"
     ? `The result does not fit: ${answer.faults}. Call the tool again with the whole result.`
     : "Call this tool alone, once the results of all other calls are there.";

@@ -2,9 +2,10 @@
 import { unknownOperationIdOf } from "../../../shared/ids.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
 import type { SettlementPayload } from "../../../shared/wire/settlement.ts";
+import { NO_RUN_USAGE } from "../../../shared/wire/usage.ts";
 import type { Ending } from "./decide-step.ts";
 import { resultDraft } from "./tool-drafts.ts";
-import { lastTurn, openCalls, type CallState, type RunState } from "./run-state.ts";
+import { isDelivered, lastTurn, openCalls, type CallState, type RunState } from "./run-state.ts";
 
 /** Why an external call without a result is unknown when its run ends. */
 type LossReason = "aborted" | "deadline" | "attempt-lost";
@@ -33,6 +34,7 @@ export function planSettlement(state: RunState, ending: Ending): RecordDraft[] {
   return [
     ...lost.map((call) => unknownDraft(state, turn, call, lossReason(ending))),
     ...completionDrafts(state, turn, ending),
+    ...joinedDrafts(state, ending),
     { type: "SubmissionSettled", submissionId, runId, payload },
   ];
 }
@@ -43,6 +45,20 @@ function completionDrafts(state: RunState, turn: number, ending: Ending): Record
   const output = { type: "text", value: "The result was accepted." } as const;
   const result = { outcome: "success", output, by: "runtime" } as const;
   return [resultDraft(state, turn, ending.completion, result)];
+}
+
+/** Input that was delivered ends as its host does, without the output; the rest gets a run of its own (RUN-12, RUN-13). */
+function joinedDrafts(state: RunState, ending: Ending): RecordDraft[] {
+  const { submissionId, runId } = state;
+  const { output: _output, ...shared } = renderEnding(ending);
+  return state.joined
+    .filter((joined) => isDelivered(state, joined))
+    .map((joined) => ({
+      type: "SubmissionSettled" as const,
+      submissionId: joined.submissionId,
+      runId,
+      payload: { ...shared, host: { submissionId, runId }, usage: NO_RUN_USAGE },
+    }));
 }
 
 /** The record that a call may have happened. */

@@ -1,13 +1,14 @@
 // A run as the messages that a model sees: its own prompt, and its place in the history of later runs. Pure.
 import type { LanguageModelV4Message } from "@ai-sdk/provider";
-import { canonicalJson } from "../../../shared/canonical-json.ts";
+import { canonicalJson, type JsonValue } from "../../../shared/canonical-json.ts";
 import {
   isOwnCall,
   REPAIR_REQUEST_START,
   type AssistantPart,
+  type UserMessage,
 } from "../../../shared/wire/messages.ts";
 import { providerOf } from "../../model/provider-of.ts";
-import type { RunState, TurnState } from "./run-state.ts";
+import { isDelivered, type RunState, type TurnState } from "./run-state.ts";
 
 /** For whom a run is shown. */
 export interface Audience {
@@ -27,21 +28,37 @@ const ANYBODY: Audience = { provider: null, isOwn: false };
 export function projectRun(state: RunState, audience = ANYBODY): LanguageModelV4Message[] {
   return [
     ...projectInput(state),
-    ...state.turns.flatMap((turn) => projectTurn(state, turn, audience)),
+    ...projectJoined(state, 0, audience),
+    ...state.turns.flatMap((turn) => [
+      ...projectTurn(state, turn, audience),
+      ...projectJoined(state, turn.turn, audience),
+    ]),
   ];
 }
 
-/** Without an inputPrompt the model reads the whole input as JSON (CTX-04). */
-function projectInput(state: RunState): LanguageModelV4Message[] {
-  if (state.start === null) return [];
-  const { prompt } = state.start.payload;
-  if (prompt !== null) return prompt.map(toUserMessage);
-  return [{ role: "user", content: [{ type: "text", text: canonicalJson(state.input ?? null) }] }];
+/** What joined after a turn. To later runs it is shown where it was answered: else it has, or will have, a run of its own. */
+export function projectJoined(
+  state: RunState,
+  afterTurn: number,
+  audience: Audience,
+): LanguageModelV4Message[] {
+  return state.joined
+    .filter((joined) => joined.afterTurn === afterTurn)
+    .filter((joined) => audience.isOwn || isDelivered(state, joined))
+    .flatMap(({ prompt, input }) => (prompt ?? [asJsonMessage(input)]).map(toUserMessage));
 }
 
-function toUserMessage(
-  message: NonNullable<NonNullable<RunState["start"]>["payload"]["prompt"]>[number],
-): LanguageModelV4Message {
+/** Without an inputPrompt the model reads the whole input as JSON (CTX-04). */
+export function asJsonMessage(input: JsonValue): UserMessage {
+  return { role: "user", content: [{ type: "text", text: canonicalJson(input) }] };
+}
+
+function projectInput(state: RunState): LanguageModelV4Message[] {
+  if (state.start === null) return [];
+  return (state.start.payload.prompt ?? [asJsonMessage(state.input)]).map(toUserMessage);
+}
+
+function toUserMessage(message: UserMessage): LanguageModelV4Message {
   return {
     role: "user",
     content: message.content.map(({ text, providerOptions }) => ({

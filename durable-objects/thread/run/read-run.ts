@@ -2,6 +2,7 @@
 import { must } from "../../../shared/assert.ts";
 import { logEvent } from "../../platform/log.ts";
 import type { StoredBatch } from "../journal/journal.store.ts";
+import { readRecord } from "../journal/read-page.ts";
 import { LogCorrupt } from "../journal/record-codec.ts";
 import { firstSequenceOf } from "../ledger/decide-claim.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
@@ -20,7 +21,16 @@ export function loadRun(
   for (const batch of batches) {
     for (const stored of batch.records) state = foldRecord(state, stored);
   }
-  return { state, batches };
+  return { state: restoreInput(core, state), batches };
+}
+
+/** The input of a run stands among another's records where it joined that one first, and was not answered there. */
+function restoreInput(core: ThreadCore, state: RunState): RunState {
+  const inputAt = state.start?.payload.inputAt;
+  if (inputAt === undefined) return state;
+  const { payload } = readRecord(core.journal, inputAt, "InputRecorded");
+  const { input, allowances = null, metadata = null } = payload;
+  return { ...state, input, allowances, metadata };
 }
 
 /** The run of a submission as the log has it; the live attempt's own copy where there is one. */

@@ -117,6 +117,7 @@ function handlerContext(
   return {
     idempotencyKey: operationId,
     principal: live.principal,
+    metadata: live.state.metadata,
     threadId: core.threadId,
     runId,
     turn: turn.turn,

@@ -5,7 +5,7 @@ import type { EpochMillis } from "../../../shared/time.ts";
 import { logEvent } from "../../platform/log.ts";
 import type { EventBudget, WaveEntry } from "../../scheduler/alarm-pass.ts";
 import type { Due } from "../../scheduler/due.ts";
-import { selectHead } from "../ledger/select-head.ts";
+import { isJoining, selectHead } from "../ledger/select-head.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { runAttempt, type AttemptEnd } from "./attempt.ts";
@@ -20,14 +20,16 @@ export async function runHeads(
 ): Promise<Due> {
   for (;;) {
     const now = core.clock.now();
-    const head = selectHead(core.ledger.owed(), core.row.read()?.claimedRun ?? null, now);
+    const owed = core.ledger.owed();
+    const head = selectHead(owed, core.row.read()?.claimedRun ?? null, now);
     if (head.kind === "none") return { reason: "idle", dueAt: null };
     if (head.kind === "blocked") {
       const reason = head.reason === "retry-backoff" ? "retry-backoff" : "run-deadline";
       return { reason, dueAt: head.dueAt };
     }
     if (now >= budget.yieldAt) return { reason: "yield", dueAt: now };
-    const end = await runHead(core, head.head, budget, wave);
+    const hasJoiners = owed.some((entry) => isJoining(entry, head.head.queueSequence));
+    const end = await runHead(core, head.head, budget, wave, hasJoiners);
     if (end === "unbound") return { reason: "binding", dueAt: now + BINDING_RECHECK_MILLIS };
     if (end === "yielded") return { reason: "yield", dueAt: core.clock.now() };
     if (end === "abandoned") return { reason: "pass-failed", dueAt: core.clock.now() };
@@ -39,6 +41,7 @@ async function runHead(
   head: LedgerEntry,
   budget: EventBudget,
   wave: WaveEntry,
+  hasJoiners: boolean,
 ): Promise<AttemptEnd | "unbound"> {
   const binding = core.registry.find(head.agentId);
   if (binding === null) {
@@ -46,7 +49,7 @@ async function runHead(
     logEvent("warn", "binding-missing", { threadId: core.threadId, submissionId, agentId });
     return "unbound";
   }
-  const live = claimHead(core, head, binding, wave);
+  const live = claimHead(core, head, binding, wave, hasJoiners);
   // Another head is first now.
   if (live === null) return "settled";
   return traceAttempt(core, live, () =>

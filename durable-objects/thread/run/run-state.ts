@@ -3,7 +3,7 @@ import type { JsonValue } from "../../../shared/canonical-json.ts";
 import { runIdOf } from "../../../shared/ids.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
 import type { ModelIdentity } from "../../../shared/wire/agent.ts";
-import type { AssistantPart, FinishReason } from "../../../shared/wire/messages.ts";
+import type { AssistantPart, FinishReason, UserMessage } from "../../../shared/wire/messages.ts";
 import type { Allowances, BudgetDimension, Exhausted } from "../../../shared/wire/policy.ts";
 import type { Effect, RecordOf } from "../../../shared/wire/records.ts";
 import type { SettlementPayload } from "../../../shared/wire/settlement.ts";
@@ -55,11 +55,28 @@ export interface RunStart {
   readonly payload: RecordOf<"RunStarted">["payload"];
 }
 
+/** Input of another submission that joined the run (RUN-09). */
+export interface JoinedInput {
+  readonly submissionId: string;
+  /** Its record. */
+  readonly sequence: number;
+  readonly input: JsonValue;
+  /** Null where the model gets the input itself. */
+  readonly prompt: readonly UserMessage[] | null;
+  /** The turns that were there before it: a later response counts as the answer to it. */
+  readonly afterTurn: number;
+  /** Its own settlement, in the batch of the run's. */
+  readonly settlement: RunState["settlement"];
+}
+
 export interface RunState {
   readonly submissionId: string;
   readonly runId: string;
   readonly input: JsonValue | null;
   readonly allowances: Allowances | null;
+  readonly metadata: JsonValue;
+  /** Oldest first. */
+  readonly joined: readonly JoinedInput[];
   /** Null for a submission that never ran. */
   readonly start: RunStart | null;
   readonly turns: readonly TurnState[];
@@ -87,6 +104,8 @@ export function emptyRun(submissionId: string): RunState {
     runId: runIdOf(submissionId),
     input: null,
     allowances: null,
+    metadata: null,
+    joined: [],
     start: null,
     turns: [],
     modelFailures: 0,
@@ -105,6 +124,11 @@ export function emptyRun(submissionId: string): RunState {
 /** The last turn, or null before the first response. */
 export function lastTurn(state: RunState): TurnState | null {
   return state.turns.at(-1) ?? null;
+}
+
+/** A response of the run came after the input: it was delivered, and settles with the run. */
+export function isDelivered(state: RunState, joined: JoinedInput): boolean {
+  return state.turns.length > joined.afterTurn;
 }
 
 /** The calls of the last turn that have no result yet. */

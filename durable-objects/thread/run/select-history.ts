@@ -35,8 +35,8 @@ export function groupRuns(batches: readonly StoredBatch[], provider: string): Hi
 
 function foldWhole(group: readonly StoredBatch[]): ReturnType<typeof foldRun> {
   const records = group.flatMap((batch) => batch.records);
-  const types = new Set(records.map((stored) => stored.record.type));
-  return types.has("InputRecorded") && types.has("RunStarted") ? foldRun(records) : null;
+  // The batch of the start is the run's first: without it the window cut the run.
+  return records.some(({ record }) => record.type === "RunStarted") ? foldRun(records) : null;
 }
 
 /** The newest of these runs that together fit 1,024 records and 4 MiB of the log, oldest first. */

@@ -1,6 +1,6 @@
 // The end of a submission: its settlement record, the ledger's outcome and the due queue, in one transaction (RUN-11).
-import { assert } from "../../../shared/assert.ts";
-import type { SettlementPayload } from "../../../shared/wire/settlement.ts";
+import { assert, must } from "../../../shared/assert.ts";
+import { queueSequenceOf } from "../../../shared/ids.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
 import { NATIVE_LANE } from "../../scheduler/due.ts";
 import { selectHead } from "../ledger/select-head.ts";
@@ -8,6 +8,7 @@ import type { ThreadCore } from "../thread-core.ts";
 import type { Ending } from "./decide-step.ts";
 import type { LiveRun } from "./live-run.ts";
 import { planSettlement } from "./plan-settlement.ts";
+import type { RunState } from "./run-state.ts";
 
 /** Settles the attempt's run with records that end in its settlement; a final response may share their batch. */
 export function settleRun(
@@ -15,12 +16,8 @@ export function settleRun(
   live: LiveRun,
   settlement: readonly RecordDraft[],
 ): void {
-  core.commitAsAttempt(live, "settle", settlement, (appended) => {
-    const last = appended.records.at(-1)?.record;
-    assert(last?.type === "SubmissionSettled", "a settlement ends with its record");
-    const { queueSequence, first, waveRevision } = live;
-    const { payload, sequence } = last;
-    closeSubmission(core, { queueSequence, payload, sequence, first }, waveRevision);
+  core.commitAsAttempt(live, "settle", settlement, (state) => {
+    closeRun(core, live, state, live.waveRevision);
   });
   const tail = core.journal.tail().sequence;
   // Where other runs' records lie in between, as after a park, only the log knows the order.
@@ -31,36 +28,46 @@ export function settleWith(core: ThreadCore, live: LiveRun, ending: Ending): voi
   settleRun(core, live, planSettlement(live.state, ending));
 }
 
-/** What the ledger keeps of a settlement. */
-export interface Closing {
-  readonly queueSequence: number;
-  readonly payload: SettlementPayload;
-  /** The settlement record, and the run's first. */
-  readonly sequence: number;
-  readonly first: number;
-}
-
 /**
- * The ledger's side of a settlement. Call inside its transaction. When nothing can run any more, the due queue goes idle with it, at the
- * revision that the running wave saw, so that a newer enrolment stays; outside a wave the caller sees to the queue.
+ * The ledger's side of a settlement: the run, what joined it and was delivered, and the rest of it, which goes back to the queue. Call inside
+ * its transaction. When nothing can run any more, the due queue goes idle with it, at the revision that the running wave saw, so that a newer
+ * enrolment stays; outside a wave the caller sees to the queue.
+ * @param run its place in the queue, and its first record
  */
-export function closeSubmission(
+export function closeRun(
   core: ThreadCore,
-  { queueSequence, payload, sequence, first }: Closing,
+  run: { readonly queueSequence: number; readonly first: number },
+  state: RunState,
   waveRevision: number | null,
 ): void {
-  const isFirst = core.ledger.settle(
-    queueSequence,
-    payload.outcome,
-    sequence,
-    first,
-    payload.usage,
-  );
+  const { queueSequence, first } = run;
+  const isFirst = settleInLedger(core, queueSequence, first, state.settlement);
   assert(isFirst, "a submission settles once");
+  for (const { submissionId, sequence, settlement } of state.joined) {
+    if (settlement === null) continue;
+    const joined = must(queueSequenceOf(submissionId), "what joined is a submission");
+    settleInLedger(core, joined, sequence, settlement);
+  }
+  const owed = core.ledger.owed().map((entry) => {
+    if (entry.host !== queueSequence) return entry;
+    core.joins.leave(entry.queueSequence);
+    return { ...entry, host: null };
+  });
   if (waveRevision === null) return;
-  const next = selectHead(core.ledger.owed(), queueSequence, core.clock.now());
+  const next = selectHead(owed, queueSequence, core.clock.now());
   if (next.kind === "none") {
     const idle = { reason: "idle", dueAt: null } as const;
     core.dueQueue.acknowledge(NATIVE_LANE, waveRevision, idle);
   }
+}
+
+function settleInLedger(
+  core: ThreadCore,
+  queueSequence: number,
+  first: number,
+  settlement: RunState["settlement"],
+): boolean {
+  const { payload, sequence } = must(settlement, "a run that closes has its settlement");
+  const { outcome, usage } = payload;
+  return core.ledger.settle(queueSequence, outcome, sequence, first, usage);
 }

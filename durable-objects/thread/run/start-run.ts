@@ -8,20 +8,27 @@ import { foldRun } from "./fold-run.ts";
 import type { Head, TakenUp } from "./head.ts";
 import { LiveRun } from "./live-run.ts";
 import { createThreadDrafts, planOpening } from "./plan-opening.ts";
-import { closeSubmission } from "./settle.ts";
+import { closeRun } from "./settle.ts";
 
 export function startRun(core: ThreadCore, head: Head): TakenUp {
   const { thread, entry, binding, waveRevision } = head;
   const { queueSequence, submissionId } = entry;
   const command = must(core.ledger.command(queueSequence), "an owed submission has its input");
   const input: JsonValue = JSON.parse(command.input);
-  const { allowances } = command;
+  const { allowances, metadata } = command;
+  const inputAt = entry.joinedAt;
   const first = core.journal.tail().sequence + 1;
   const history = core.history.select(first, providerOf(binding.modelIdentity));
   const now = core.clock.now();
   const drafts = [
     ...createThreadDrafts(thread, first),
-    ...planOpening(submissionId, binding, { input, allowances }, history.from, now),
+    ...planOpening(
+      submissionId,
+      binding,
+      { input, allowances, metadata, inputAt },
+      history.from,
+      now,
+    ),
   ];
   const last = first + drafts.length - 1;
   const decision = decideClaim({
@@ -33,31 +40,30 @@ export function startRun(core: ThreadCore, head: Head): TakenUp {
   });
   if (decision.kind === "park") return { kind: "exhausted", attempts: decision.attempts };
   const { claim } = decision;
-  const ending = drafts.at(-1);
-  const settled = ending?.type === "SubmissionSettled" ? ending.payload : null;
-  const appended = core.database.transact(() => {
+  const { state, appended } = core.database.transact(() => {
     core.row.claim(claim);
+    // It was to join a run that is parked now.
+    if (entry.host !== null) core.joins.leave(queueSequence);
     const added = core.journal.append(queueSequence, claim.epoch, drafts, now);
-    if (settled !== null) {
-      const closing = { queueSequence, payload: settled, sequence: last, first };
-      closeSubmission(core, closing, waveRevision);
-    }
+    const folded = must(foldRun(added.records), "a started run has records");
+    if (folded.settlement !== null) closeRun(core, { queueSequence, first }, folded, waveRevision);
     core.failpoints.hit("claim:inside");
-    return added;
+    return { state: { ...folded, input, allowances, metadata }, appended: added };
   });
   core.committed(appended.records);
   core.failpoints.hit("claim:after");
-  if (settled !== null) return { kind: "settled" };
+  if (state.settlement !== null) return { kind: "settled" };
   const live = new LiveRun({
     queueSequence,
     first,
     epoch: claim.epoch,
     supersededEpoch: null,
     waveRevision,
+    hasJoiners: head.hasJoiners,
     principal: command.principal,
     binding,
     history,
-    state: must(foldRun(appended.records), "a started run has records"),
+    state,
     size: { records: appended.records.length, bytes: appended.bytes },
   });
   return { kind: "live", live };

@@ -168,6 +168,7 @@ function callFacts(
 ): ToolCallFacts {
   return {
     principal: live.principal,
+    metadata: live.state.metadata,
     threadId: core.threadId,
     runId: live.state.runId,
     turn: turn.turn,

@@ -11,8 +11,8 @@ export function explainThread(core: ThreadCore): Explanation {
   const { owed, row, head, state } = readSnapshot(core);
   const lane = core.dueQueue.read(NATIVE_LANE);
   const submissions = owed.map((entry) => {
-    const { state: ofEntry, wait = null } = stateOf(core, entry, row.claimedRun);
-    return renderSubmission(entry, { threadId: core.threadId, state: ofEntry, wait, head });
+    const { state: ofEntry, wait = null, host = null } = stateOf(core, entry, row.claimedRun);
+    return renderSubmission(entry, { threadId: core.threadId, state: ofEntry, wait, head, host });
   });
   const alarm = {
     reason: lane?.reason ?? "idle",

@@ -2,6 +2,7 @@
 import { unreachable } from "../../../shared/assert.ts";
 import { toIsoInstant } from "../../../shared/time.ts";
 import type { ExplainedSubmission } from "../../../shared/wire/explain.ts";
+import type { HostRun } from "../../../shared/wire/settlement.ts";
 import type { SubmissionState, Wait } from "../../../shared/wire/submission.ts";
 import type { ThreadState } from "../../../shared/wire/thread.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
@@ -12,6 +13,8 @@ export interface SubmissionFacts {
   readonly state: SubmissionState;
   readonly wait: Wait | null;
   readonly head: HeadSelection;
+  /** The run that has its input. */
+  readonly host: HostRun | null;
 }
 
 interface Words {
@@ -52,7 +55,19 @@ export function renderSubmission(entry: LedgerEntry, facts: SubmissionFacts): Ex
   };
 }
 
-function wordsOf(entry: LedgerEntry, { state, head, threadId }: SubmissionFacts): Words {
+function wordsOf(entry: LedgerEntry, { state, head, host, threadId }: SubmissionFacts): Words {
+  if (host !== null && state === "joined") {
+    return {
+      why: `Its input is part of the run of ${host.submissionId}.`,
+      next: "It settles with that run; where no response follows it there, it gets a run of its own.",
+    };
+  }
+  if (entry.host !== null) {
+    return {
+      why: "It joins the active run at that run's next turn boundary.",
+      next: "It goes in by itself; if the run ends or parks before, it gets a run of its own.",
+    };
+  }
   if (state === "running") {
     return {
       why: "An attempt works on it, or is about to take it up again.",

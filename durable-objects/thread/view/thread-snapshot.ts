@@ -2,6 +2,8 @@
 import { must } from "../../../shared/assert.ts";
 import type { SubmissionState, Wait } from "../../../shared/wire/submission.ts";
 import type { Attention, ThreadState, ThreadView } from "../../../shared/wire/thread.ts";
+import type { HostRun } from "../../../shared/wire/settlement.ts";
+import { hostOf } from "../ledger/find-submission.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import { findHead, selectHead, type HeadSelection } from "../ledger/select-head.ts";
 import { deriveState, deriveWait } from "../ledger/submission-state.ts";
@@ -64,8 +66,13 @@ export function stateOf(
   core: ThreadCore,
   entry: LedgerEntry,
   claimedRun: number | null,
-): { state: SubmissionState; wait?: Wait } {
+): { state: SubmissionState; wait?: Wait; host?: HostRun } {
   const isBound = core.registry.has(entry.agentId);
   const wait = deriveWait(entry, isBound);
-  return { state: deriveState(entry, claimedRun, isBound), ...(wait === null ? {} : { wait }) };
+  const host = hostOf(core, entry);
+  return {
+    state: deriveState(entry, claimedRun, isBound),
+    ...(wait === null ? {} : { wait }),
+    ...(host === null ? {} : { host }),
+  };
 }

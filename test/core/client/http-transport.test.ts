@@ -189,11 +189,11 @@ describe("[UX-06] a problem document", () => {
 
   it("of a newer server, with a code that is not known, is a Defect and no invitation to repeat", async () => {
     const body = {
-      type: "https://agents.test/errors/ThreadBusy",
+      type: "https://agents.test/errors/CodeOfTomorrow",
       title: "x",
       status: 409,
       detail: "The thread is busy.",
-      code: "ThreadBusy",
+      code: "CodeOfTomorrow",
       requestId: "r",
       retryable: false,
       outcome: "not-applied",

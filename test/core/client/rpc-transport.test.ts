@@ -187,7 +187,7 @@ describe("[UX-06, API-04] an error over a binding", () => {
   });
 
   it("of a newer server, with a code that is not known, is a Defect and no invitation to repeat", async () => {
-    const { thread, calls } = threadOver(inTurn(refused("ThreadBusy")));
+    const { thread, calls } = threadOver(inTurn(refused("CodeOfTomorrow")));
     expect(await finished(thread.get())).toMatchObject({ error: { code: "Defect" } });
     expect(calls).toHaveLength(1);
   });

@@ -35,6 +35,8 @@ function entry(queueSequence: number, changes: Partial<LedgerEntry> = {}): Ledge
     firstSequence: null,
     outcome: null,
     settledSequence: null,
+    host: null,
+    joinedAt: null,
     ...changes,
   };
 }

@@ -22,6 +22,8 @@ function entry(queueSequence: number, wait: Wait | null = null): LedgerEntry {
     firstSequence: null,
     outcome: null,
     settledSequence: null,
+    host: null,
+    joinedAt: null,
   };
 }
 
@@ -31,6 +33,7 @@ function facts(changes: Partial<SubmissionFacts> = {}): SubmissionFacts {
     state: "queued",
     head: { kind: "none" },
     wait: null,
+    host: null,
     ...changes,
   };
 }

@@ -189,6 +189,7 @@ async function run(
     threadId: "t",
     runId: "r",
     turn: 1,
+    metadata: null,
     toolCallId: "c",
     env: z.custom<ToolContext["env"]>().parse({}),
     services: {},

@@ -29,6 +29,7 @@ import {
   decided,
   facts,
   interrupted,
+  joined,
   log,
   modelFailed,
   OPENING,
@@ -56,6 +57,8 @@ interface World {
   readonly isDecided: boolean;
   readonly abort: boolean;
   readonly passesMillis: number;
+  /** Input of another submission waits to join. */
+  readonly joins: boolean;
 }
 
 const worldArb: fc.Arbitrary<World> = fc.record({
@@ -71,6 +74,7 @@ const worldArb: fc.Arbitrary<World> = fc.record({
   isDecided: fc.boolean(),
   abort: fc.nat({ max: 30 }).map((n) => n === 0),
   passesMillis: fc.constantFrom(1, 10, 20_000),
+  joins: fc.boolean(),
 });
 
 const policyArb: fc.Arbitrary<AgentPolicyInput> = fc
@@ -82,6 +86,7 @@ const policyArb: fc.Arbitrary<AgentPolicyInput> = fc
     tokenBudget: fc.integer({ min: 1, max: 400 }),
     costBudgetMicrousd: fc.integer({ min: 1, max: 80 }),
     reserve: fc.nat({ max: 99 }),
+    restartOnJoinedInput: fc.boolean(),
   })
   .map(({ reserve, ...policy }) => ({
     ...policy,
@@ -102,6 +107,7 @@ const CALM: World = {
   isDecided: false,
   abort: false,
   passesMillis: 1,
+  joins: false,
 };
 
 class Simulation {
@@ -168,6 +174,7 @@ class Simulation {
         ...facts({ now: this.#now }),
         policy: this.#policy,
         supersededEpoch: this.#superseded,
+        hasJoiners: world.joins,
         estimateCallTokens: () => world.estimate,
         decodeOutput: (text) =>
           text === "words" ? { ok: true, value: text } : { ok: false, faults: [] },
@@ -176,6 +183,9 @@ class Simulation {
       switch (step.kind) {
         case "settle":
           this.append(...planSettlement(state, step.ending));
+          break;
+        case "join-inputs":
+          this.append(joined(state.joined.length + 2));
           break;
         case "note-interruption":
           this.append(interrupted(step.turn, step.supersededEpoch));
@@ -310,12 +320,20 @@ function count(simulation: Simulation, type: RecordDraft["type"]): number {
   return simulation.drafts.filter(({ draft }) => draft.type === type).length;
 }
 
+function countOwn(simulation: Simulation, type: RecordDraft["type"]): number {
+  const { submissionId } = simulation.state;
+  return simulation.drafts.filter(
+    ({ draft }) =>
+      draft.type === type && "submissionId" in draft && draft.submissionId === submissionId,
+  ).length;
+}
+
 describe("[RUN-01] any run", () => {
   it("[RUN-11] ends in exactly one settlement, or waits for a person", () => {
     everyRun((simulation) => {
-      const isSettled = count(simulation, "SubmissionSettled") === 1;
-      expect(count(simulation, "SubmissionSettled")).toBeLessThanOrEqual(1);
-      expect(isSettled).toBe(simulation.waits.length === 0);
+      const settlements = countOwn(simulation, "SubmissionSettled");
+      expect(settlements).toBeLessThanOrEqual(1);
+      expect(settlements === 1).toBe(simulation.waits.length === 0);
       for (const wait of simulation.waits) expect(["approval", "unknown-outcome"]).toContain(wait);
     });
   });
@@ -389,9 +407,27 @@ describe("[RUN-01] any run", () => {
     });
   });
 
+  it("[RUN-09] settles what joined it exactly where a response followed, and as itself", () => {
+    everyRun((simulation) => {
+      const { joined: inputs, turns, settlement } = simulation.state;
+      for (const { afterTurn, settlement: own } of inputs) {
+        const isOwed = settlement === null || turns.length <= afterTurn;
+        expect(own === null).toBe(isOwed);
+        if (own === null) continue;
+        expect(own.payload.outcome).toBe(settlement?.payload.outcome);
+        expect(own.payload.output).toBeUndefined();
+      }
+    });
+  });
+
   it("[RUN-16] repairs an answer once at most", () => {
     everyRun((simulation) => {
-      const answers = simulation.state.turns.filter((turn) => turn.calls.length === 0);
+      const { turns, joined: inputs } = simulation.state;
+      // An answer that input joined behind was none that needed a repair.
+      const answers = turns.filter(
+        ({ calls, turn }) =>
+          calls.length === 0 && !inputs.some(({ afterTurn }) => afterTurn === turn),
+      );
       expect(answers.length).toBeLessThanOrEqual(2);
     });
   });

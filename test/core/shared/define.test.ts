@@ -65,6 +65,7 @@ describe("[CTX-01] an agent's policy", () => {
       modelIdleTimeout: "60 seconds",
       onExhaustion: "final-answer",
       completionReserveTokens: 0,
+      restartOnJoinedInput: false,
       toolResultBounds: { maxBytes: 51_200 },
     });
   });
@@ -127,7 +128,7 @@ describe("defining an agent", () => {
     ["execute", { execute: () => null }],
   ])("[UX-04] names a field that there is not, and those that there are: %s", (names, fields) => {
     expect(refusal(() => agent(z.custom<Partial<StringAgent>>().parse(fields)))).toBe(
-      `agent "helper": ${names}: no such field; the fields are id, revision, description, input, output, instructions, inputPrompt, model, tools, providerTools, completionTool, policy`,
+      `agent "helper": ${names}: no such field; the fields are id, revision, description, input, output, metadata, instructions, inputPrompt, model, tools, providerTools, completionTool, policy`,
     );
   });
 

@@ -69,6 +69,14 @@ export function input(value: JsonValue = { ask: "go" }): RecordDraft {
   return { type: "InputRecorded", ...OF_RUN, payload: { kind: "user", input: value } };
 }
 
+/** Input of the submission of that place in the queue that joined this run. */
+export function joined(queueSequence: number): RecordDraft {
+  const { runId } = OF_RUN;
+  const submissionId = submissionIdOf(queueSequence, "bbbbbbbbbbbbbbbb");
+  const payload = { kind: "joined", input: { ask: queueSequence } } as const;
+  return { type: "InputRecorded", submissionId, runId, payload };
+}
+
 export function started(changes: Partial<RecordOf<"RunStarted">["payload"]> = {}): RecordDraft {
   return {
     type: "RunStarted",
@@ -339,6 +347,7 @@ export function facts(
     ...ANY_TEXT,
     now: T0 + 1_000,
     supersededEpoch: null,
+    hasJoiners: false,
     estimateCallTokens: () => 1,
     ...changes,
     policy: AgentPolicySchema.parse(changes.policy ?? {}),
