@@ -59,8 +59,6 @@ export const MAX_RETRY_AFTER_MILLIS = 24 * 60 * 60 * 1_000;
 export const MAX_FRUITLESS_ATTEMPTS = 5;
 /** THR-13: how often an object whose schema this code refuses looks again. */
 export const FAULTED_RECHECK_MILLIS = 60 * 60_000;
-/** How often a thread looks again for an agent that this deployment does not have. */
-export const BINDING_RECHECK_MILLIS = 60 * 60_000;
 
 /** RUN-12. */
 export const MAX_FAILURE_MESSAGE_BYTES = 16 * KIB;

@@ -27,6 +27,7 @@ const FIELDS = [
   "auth",
   "authorizeOperation",
   "toolAuthorization",
+  "selectBinding",
   "services",
   "limits",
 ] as const satisfies readonly (keyof HoldfastOptions)[];
@@ -86,18 +87,29 @@ const AgentsSchema = z.object({
     )
     .min(1, { message: "there is none" })
     .superRefine((agents, context) => {
-      const ids = agents.map(({ id }) => id);
-      const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+      // Several revisions of one id are for `selectBinding` to tell apart; the same one twice is a mistake.
+      const names = agents.map(({ id, revision }) => `${id}, revision ${revision}`);
+      const twice = names.find((name, index) => names.indexOf(name) !== index);
       if (twice === undefined) return;
       context.addIssue({ code: "custom", message: `two have the id ${twice}` });
     }),
+});
+
+const OptionalSchema = z.object({
+  prices: PriceTableSchema.optional(),
+  selectBinding: z
+    .strictObject({
+      key: z.string().min(1).max(256),
+      select: z.custom((value) => typeof value === "function", { message: "a function" }),
+    })
+    .optional(),
 });
 
 function validateOptions(options: HoldfastOptions): void {
   validateDefinition("holdfast", z.object({}), options);
   refuseUnknownFields("holdfast", options, FIELDS);
   validateDefinition("holdfast", AgentsSchema, options);
-  validateDefinition("holdfast", z.object({ prices: PriceTableSchema.optional() }), options);
+  validateDefinition("holdfast", OptionalSchema, options);
 }
 
 /** The environment is one object per isolate, so what follows from it is worked out once. */

@@ -7,6 +7,10 @@ import { createApp } from "./app.ts";
 import { prepareDeployment, type HoldfastOptions } from "./deployment-options.ts";
 import { serviceClass } from "./rpc-entrypoint.ts";
 
+export type {
+  BindingSelection,
+  SelectableSubmission,
+} from "../durable-objects/agents/select-binding.ts";
 export type { LocalReply, LocalScript } from "../durable-objects/model/local-model.ts";
 export type { ModelRegistry, RegisteredModel } from "../durable-objects/model/resolve-model.ts";
 export type {

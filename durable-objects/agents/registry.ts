@@ -8,7 +8,6 @@ import type { JsonValue } from "../../shared/canonical-json.ts";
 import type { Agent, ModelChoice } from "../../shared/define/agent.ts";
 import type { Environment } from "../../shared/define/environment.ts";
 import type { Tool } from "../../shared/define/tool.ts";
-import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 import type { DefinitionDigests, ModelIdentity } from "../../shared/wire/agent.ts";
 import { ModelNotConfigured } from "../model/classify-failure.ts";
 import { errorName, logEvent } from "../platform/log.ts";
@@ -26,6 +25,11 @@ import {
   type ModelRegistry,
 } from "../model/resolve-model.ts";
 import { digestJson } from "../platform/digest.ts";
+import {
+  askSelection,
+  type BindingSelection,
+  type SelectableSubmission,
+} from "./select-binding.ts";
 
 /** An agent as it runs in this deployment and this environment. */
 export interface Binding {
@@ -47,37 +51,67 @@ export interface Binding {
   readonly model: () => LanguageModelV4;
 }
 
-export class AgentRegistry {
-  readonly #bindings = new Map<string, Binding>();
+export interface RegistryOptions {
+  readonly models?: ModelRegistry;
+  readonly prices?: PriceTable;
+  readonly selectBinding?: BindingSelection;
+}
 
-  /** Throws `InvalidDefinition` when two agents have one id. */
-  constructor(
-    agents: readonly Agent[],
-    { models = {}, prices = {} }: { readonly models?: ModelRegistry; readonly prices?: PriceTable },
-    env: Environment,
-  ) {
-    for (const agent of agents) {
-      if (this.#bindings.has(agent.id)) {
-        throw new HoldfastError("InvalidDefinition", `agents: two have the id ${agent.id}`);
-      }
-      this.#bindings.set(agent.id, bind(agent, models, prices, env));
-    }
+export class AgentRegistry {
+  readonly #bindings: readonly Binding[];
+  readonly #selection: BindingSelection | null;
+  #key: string | null = null;
+
+  constructor(agents: readonly Agent[], options: RegistryOptions, env: Environment) {
+    const { models = {}, prices = {}, selectBinding = null } = options;
+    this.#bindings = agents.map((agent) => bind(agent, models, prices, env));
+    this.#selection = selectBinding;
   }
 
-  find(agentId: string): Binding | null {
-    return this.#bindings.get(agentId) ?? null;
+  /** The host says which of several definitions runs what: `only` does not tell. */
+  get hasSelection(): boolean {
+    return this.#selection !== null;
+  }
+
+  /** Changes with what is registered and how it is selected (THR-09). */
+  get key(): string {
+    this.#key ??= digestJson([
+      this.#bindings.map(({ agent, digests }) => [agent.id, agent.revision, { ...digests }]),
+      this.#selection?.key ?? null,
+    ]);
+    return this.#key;
+  }
+
+  /** The definition that runs a submission; null where there is none, or more than one and nothing selects. */
+  resolve(submission: SelectableSubmission): Binding | null {
+    const { agentId } = submission;
+    if (this.#selection === null) return this.only(agentId);
+    const registered = this.#of(agentId).map(({ agent }) => agent);
+    const selected = askSelection(this.#selection, submission, registered);
+    if (selected === undefined) return this.only(agentId);
+    return this.#bindings.find(({ agent }) => agent === selected) ?? null;
+  }
+
+  /** The one definition of an id; null where there are none or several. */
+  only(agentId: string): Binding | null {
+    const [binding, ...others] = this.#of(agentId);
+    return others.length === 0 ? (binding ?? null) : null;
   }
 
   has(agentId: string): boolean {
-    return this.#bindings.has(agentId);
+    return this.#of(agentId).length > 0;
   }
 
-  all(): Binding[] {
-    return [...this.#bindings.values()];
+  all(): readonly Binding[] {
+    return this.#bindings;
   }
 
   ids(): string[] {
-    return [...this.#bindings.keys()];
+    return [...new Set(this.#bindings.map(({ agent }) => agent.id))];
+  }
+
+  #of(agentId: string): readonly Binding[] {
+    return this.#bindings.filter(({ agent }) => agent.id === agentId);
   }
 }
 

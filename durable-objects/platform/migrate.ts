@@ -21,7 +21,12 @@ export function openSchema(
   now: number,
 ): SchemaStatus {
   const store = new MigrationStore(database);
-  if (!store.exists()) return { kind: "empty" };
+  const { hasAccounting, hasTables } = store.look();
+  if (!hasAccounting) {
+    return hasTables
+      ? { kind: "refused", why: "the accounting of its migrations is missing" }
+      : { kind: "empty" };
+  }
   const applied = store.applied();
   const why = findRefusal(applied, migrations);
   if (why !== null) return { kind: "refused", why };

@@ -9,12 +9,15 @@ export class MigrationStore {
     this.#database = database;
   }
 
-  exists(): boolean {
-    return (
-      this.#database.row(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'",
-      ) !== undefined
-    );
+  /** Whether the accounting is there, and whether a table is that only a migration makes. */
+  look(): { readonly hasAccounting: boolean; readonly hasTables: boolean } {
+    const names = this.#database
+      .rows<{ name: string }>(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('schema_migrations', 'threads', 'batches')",
+      )
+      .map(({ name }) => name);
+    const hasAccounting = names.includes("schema_migrations");
+    return { hasAccounting, hasTables: names.length > (hasAccounting ? 1 : 0) };
   }
 
   create(): void {

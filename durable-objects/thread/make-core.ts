@@ -11,6 +11,7 @@ import { DueQueue } from "../scheduler/due-queue.ts";
 import { DueQueueStore } from "../scheduler/due-queue.store.ts";
 import type { AuthorizeOperation } from "./authorize-operation.ts";
 import { JournalStore } from "./journal/journal.store.ts";
+import { AnnotationsStore } from "./ledger/annotations.store.ts";
 import { JoinsStore } from "./ledger/joins.store.ts";
 import { LedgerStore } from "./ledger/ledger.store.ts";
 import { ThreadRowStore } from "./ledger/thread-row.store.ts";
@@ -60,6 +61,7 @@ export function setUp(parts: ObjectParts, options: ThreadOptions): Setup {
       journal,
       ledger: new LedgerStore(database, threadNumber),
       joins: new JoinsStore(database, threadNumber),
+      annotations: new AnnotationsStore(database, threadNumber),
       row: new ThreadRowStore(database, threadNumber),
       dueQueue: new DueQueue(new DueQueueStore(database), slot),
       history: new History(journal),

@@ -22,6 +22,8 @@ export const threads = sqliteTable(
     chargedAt: integer().notNull(),
     /** The attempt that last ended in order at its event's deadline: it lost no model call. */
     yieldedEpoch: integer().notNull(),
+    /** What was registered when work began to wait for a binding; null when none waits for one. */
+    unboundUnder: text(),
   },
   (table) => [uniqueIndex("threads_by_id").on(table.threadId)],
 );

@@ -7,8 +7,10 @@ import type { AgentRegistry } from "../agents/registry.ts";
 import type { Environment, Services } from "../../shared/define/environment.ts";
 import type { Database } from "../platform/database.ts";
 import type { Failpoint, Failpoints } from "../../shared/failpoints.ts";
+import { NATIVE_LANE, type DueReason } from "../scheduler/due.ts";
 import type { DueQueue } from "../scheduler/due-queue.ts";
 import type { Appended, JournalStore, StoredRecord } from "./journal/journal.store.ts";
+import type { AnnotationsStore } from "./ledger/annotations.store.ts";
 import type { JoinsStore } from "./ledger/joins.store.ts";
 import type { LedgerStore } from "./ledger/ledger.store.ts";
 import type { ThreadRowStore } from "./ledger/thread-row.store.ts";
@@ -46,6 +48,7 @@ export interface ThreadCoreOptions {
   readonly journal: JournalStore;
   readonly ledger: LedgerStore;
   readonly joins: JoinsStore;
+  readonly annotations: AnnotationsStore;
   readonly row: ThreadRowStore;
   readonly dueQueue: DueQueue;
   readonly history: History;
@@ -69,6 +72,7 @@ export class ThreadCore {
   readonly journal: JournalStore;
   readonly ledger: LedgerStore;
   readonly joins: JoinsStore;
+  readonly annotations: AnnotationsStore;
   readonly row: ThreadRowStore;
   readonly dueQueue: DueQueue;
   readonly history: History;
@@ -93,6 +97,7 @@ export class ThreadCore {
     this.journal = options.journal;
     this.ledger = options.ledger;
     this.joins = options.joins;
+    this.annotations = options.annotations;
     this.row = options.row;
     this.dueQueue = options.dueQueue;
     this.history = options.history;
@@ -157,6 +162,11 @@ export class ThreadCore {
     }
     this.committed(added.flatMap(({ appended }) => appended.records));
     this.failpoints.hit(`${point}:after`);
+  }
+
+  /** Makes the thread's own lane due now. Call inside the transaction that produced the work. */
+  enrolNative(reason: DueReason): void {
+    this.dueQueue.enrol(NATIVE_LANE, { reason, dueAt: this.clock.now() });
   }
 
   /** Tells who waits, who watches and who reads the log. Call after every commit that readers can see. */

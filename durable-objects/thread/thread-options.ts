@@ -2,6 +2,7 @@
 import type { Agent } from "../../shared/define/agent.ts";
 import type { Environment, Services } from "../../shared/define/environment.ts";
 import type { PriceTable } from "../../shared/define/prices.ts";
+import type { BindingSelection } from "../agents/select-binding.ts";
 import type { ModelRegistry } from "../model/resolve-model.ts";
 import type { AuthorizeOperation } from "./authorize-operation.ts";
 import type { ToolAuthorization } from "./run/authorize-tools.ts";
@@ -17,6 +18,8 @@ export interface ThreadOptions {
   readonly toolAuthorization?: ToolAuthorization;
   /** Asked in the object before each operation; allows by default what the permission allows (SEC-02). */
   readonly authorizeOperation?: AuthorizeOperation | undefined;
+  /** Which of several definitions of one agent id runs a submission; without it an id has one (THR-08). */
+  readonly selectBinding?: BindingSelection;
   /** Makes what tools get as `services`, once per object. Contract: synchronous, local, bounded: it runs when an object wakes. */
   readonly services?: (env: Environment) => Services;
   readonly limits?: Partial<ThreadLimits>;

@@ -18,6 +18,7 @@ import {
 import { ThreadRowStore } from "./ledger/thread-row.store.ts";
 import { SharedReads } from "./progress/shared-reads.ts";
 import { setUp, type Setup } from "./make-core.ts";
+import { resumeUnbound } from "./run/park-unbound.ts";
 import { runHeads } from "./run/run-heads.ts";
 import type { ThreadCore } from "./thread-core.ts";
 import type { ThreadOptions } from "./thread-options.ts";
@@ -169,6 +170,7 @@ export class ThreadServices {
     const row = new ThreadRowStore(this.#database, THREAD_NUMBER).read();
     if (row === null) return;
     this.#core = this.#setup.makeCore(row.threadId);
+    resumeUnbound(this.#core, row.unboundUnder);
     this.#core.dueQueue.rearmOwed();
   }
 

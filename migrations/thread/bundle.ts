@@ -37,5 +37,12 @@ export const migrations: readonly Migration[] = [
       "ALTER TABLE `submissions` ADD `host` integer;",
       "ALTER TABLE `submissions` ADD `joinedAt` integer;"
     ]
+  },
+  {
+    "tag": "0004_add_unbound",
+    "digest": "10d66e61ba573938b0ae944488e236b1ec61af7c66d82b0d8bb433811a2c3321",
+    "statements": [
+      "ALTER TABLE `threads` ADD `unboundUnder` text;"
+    ]
   }
 ];

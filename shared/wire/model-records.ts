@@ -15,6 +15,8 @@ export const ModelRespondedSchema = OfTurnSchema.extend({
     /** With the prices of the deployment that made the call. */
     costMicrousd: CostSchema,
     model: ModelIdentitySchema,
+    /** Of the agent, as it ran this turn: a later deployment may run a later one (THR-08). */
+    revision: z.int().positive().optional(),
     /** The log that the prompt was a function of: everything up to this record, by the chain's digest there. */
     saw: z.object({ through: z.int().positive(), digest: z.string() }),
     /** Calls of this response that can never run, by their index among its calls. */

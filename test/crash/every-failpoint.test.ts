@@ -114,6 +114,8 @@ describe("the matrix", () => {
       "unknown-outcome",
       "retry-backoff",
       "attempts-exhausted",
+      "binding",
+      "joined",
       "approve",
       "deny",
       "edit",

@@ -32,6 +32,8 @@ export interface Scenario {
   readonly yields?: true;
   /** An authorizer that fails until the run is parked and a person retries it. */
   readonly poison?: true;
+  /** While the run waits for approval, a deployment without its agent comes: it goes again, or stays until the run's deadline. */
+  readonly agentGone?: "for-a-while" | "for-good";
   /** A crash that belongs to the flow itself: what comes after it is crashed again. */
   readonly before?: { readonly point: Failpoint; readonly mode: CrashMode };
 }
@@ -177,6 +179,18 @@ export const SCENARIOS: readonly Scenario[] = [
     yields: true,
   },
   {
+    name: "agent gone for a while",
+    ends: ["completed"],
+    submissions: [{ plan: [{ calls: [{ tool: "guarded" }] }, done] }],
+    agentGone: "for-a-while",
+  },
+  {
+    name: "agent gone for good",
+    ends: ["failed"],
+    submissions: [{ plan: [{ calls: [{ tool: "guarded" }] }, done] }],
+    agentGone: "for-good",
+  },
+  {
     name: "poisoned, then retried",
     ends: ["completed"],
     submissions: [{ plan: [act, done] }],
@@ -203,6 +217,7 @@ export async function runScenario(scenario: Scenario): Promise<ScenarioEnd> {
   const thread = new ThreadDriver("crash");
   const client = new ScenarioClient(thread, scenario);
   let isPoisoned = scenario.poison === true;
+  testOptions.agents = (all) => all;
   testOptions.authorize = () =>
     isPoisoned ? Promise.reject(new Error("the authorizer is down")) : true;
   if (scenario.yields === true) {
@@ -213,6 +228,7 @@ export async function runScenario(scenario: Scenario): Promise<ScenarioEnd> {
     await client.look();
     await client.abortOnce();
     await attempt(() => thread.runAlarms(3, SOON_MILLIS));
+    if (scenario.agentGone !== undefined) await client.redeploy(scenario.agentGone);
     await client.decideAll();
     const parked = await client.parked();
     if (parked !== null) {
@@ -246,6 +262,7 @@ class ScenarioClient {
   readonly #scenario: Scenario;
   readonly #accepted = new Map<number, Receipt>();
   #hasAborted = false;
+  #hasRedeployed = false;
 
   constructor(thread: ThreadDriver, scenario: Scenario) {
     this.#thread = thread;
@@ -290,8 +307,28 @@ class ScenarioClient {
     this.#hasAborted = result?.settlement !== undefined;
   }
 
+  /** Takes the agent away once the run asks for approval, and brings it back, or lets the deadline pass, once the run waits for it. */
+  async redeploy(agentGone: NonNullable<Scenario["agentGone"]>): Promise<void> {
+    const reasons = new Set<string | undefined>();
+    for (const receipt of this.#accepted.values()) {
+      reasons.add((await this.#view(receipt))?.wait?.reason);
+    }
+    if (reasons.has("binding") && agentGone === "for-good") {
+      await attempt(() => this.#thread.runAlarms(3));
+    } else if (reasons.has("binding")) {
+      testOptions.agents = (all) => all;
+      await attempt(() => this.#thread.evict());
+      await attempt(() => this.#thread.runAlarms(3, SOON_MILLIS));
+    } else if (reasons.has("approval")) {
+      testOptions.agents = (all) => all.filter(({ id }) => id !== "plain");
+      this.#hasRedeployed = true;
+      await attempt(() => this.#thread.evict());
+    }
+  }
+
   async decideAll(): Promise<void> {
-    if (this.#scenario.abort !== undefined) return;
+    const { abort, agentGone } = this.#scenario;
+    if (abort !== undefined || (agentGone !== undefined && !this.#hasRedeployed)) return;
     const operations = (await attempt(() => this.#thread.operations())) ?? [];
     const decisions = operations.map((operation) => this.#decisionOn(operation));
     for (const { decision } of decisions) this.seen.add(decision);

@@ -63,7 +63,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     safeguard: "the due time of accepted work",
     file: "durable-objects/thread/admission/submit.ts",
-    find: 'core.dueQueue.enrol(NATIVE_LANE, { reason: "submitted", dueAt: now });',
+    find: 'core.enrolNative("submitted");',
     replace: "void NATIVE_LANE;",
     suites: ["test/objects/alarm.test.ts"],
   },

@@ -299,30 +299,26 @@ describe("a thread at a glance", () => {
     await expectSound(thread);
   });
 
-  it("[API-02] calls attention to all work whose agent this deployment does not have, whatever else it waits for", async () => {
+  it("[API-02, THR-09] calls attention to work whose agent this deployment does not have", async () => {
     const thread = new ThreadDriver("views");
     const asking = await awaitingApproval(thread);
-    const { receipt } = await thread.submit([done]);
-    await thread.quiet();
     testOptions.agents = (all) => all.filter(({ id }) => id !== "plain");
-    await thread.evict();
-    expect(await thread.view()).toMatchObject({
-      state: "waiting",
-      queueDepth: 2,
-      activeSubmission: asking,
-      attention: [asking, receipt.submissionId].map((submissionId) => ({
-        submissionId,
-        reason: "binding",
-        deadline: null,
-      })),
-    });
-    expect((await thread.list({ state: "waiting" })).submissions).toHaveLength(2);
-    await expectAgreement(thread);
-    resetOptions();
     await thread.evict();
     const [operation] = await thread.operations();
     await thread.decide(operation?.operationId ?? "", "approve");
-    await thread.settlement(receipt.submissionId);
+    await thread.waitingFor(asking, "binding");
+    expect(await thread.view()).toMatchObject({
+      state: "waiting",
+      queueDepth: 1,
+      activeSubmission: asking,
+      attention: [{ submissionId: asking, reason: "binding", deadline: expect.any(String) }],
+    });
+    expect((await thread.list({ state: "waiting" })).submissions).toHaveLength(1);
+    await expectAgreement(thread);
+    resetOptions();
+    await thread.evict();
+    await thread.toQuiescence();
+    await thread.settlement(asking);
     await expectAgreement(thread);
     await expectSound(thread);
   });

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { Agent } from "../../shared/define/agent.ts";
 import type { Environment, Services } from "../../shared/define/environment.ts";
+import type { BindingSelection } from "../../durable-objects/agents/select-binding.ts";
 import type { AuthorizeOperation } from "../../durable-objects/thread/authorize-operation.ts";
 import type { ToolAuthorization } from "../../durable-objects/thread/run/authorize-tools.ts";
 import type { ThreadLimits } from "../../durable-objects/thread/thread-limits.ts";
@@ -13,10 +14,13 @@ interface TestOptions {
   /** The agents of the deployment, from those that it has in every test: so that one, or a tool of one, can be gone or come. */
   agents: (all: readonly Agent[]) => readonly Agent[];
   services: (env: Environment) => Services;
+  selectBinding: BindingSelection;
 }
 
 /** Their type is a deployment's own; the tests' has none. */
 const noServices = z.custom<Services>();
+
+const NOTHING_SELECTED: BindingSelection = { key: "none", select: () => undefined };
 
 export const testOptions: TestOptions = {
   authorize: () => true,
@@ -24,6 +28,7 @@ export const testOptions: TestOptions = {
   limits: {},
   agents: (all) => all,
   services: () => noServices.parse({}),
+  selectBinding: NOTHING_SELECTED,
 };
 
 export function resetOptions(): void {
@@ -32,4 +37,5 @@ export function resetOptions(): void {
   testOptions.limits = {};
   testOptions.agents = (all) => all;
   testOptions.services = () => noServices.parse({});
+  testOptions.selectBinding = NOTHING_SELECTED;
 }

@@ -65,6 +65,9 @@ const deployment = holdfast(
     get limits() {
       return testOptions.limits;
     },
+    get selectBinding() {
+      return testOptions.selectBinding;
+    },
     get services() {
       return testOptions.services;
     },

@@ -40,9 +40,12 @@ export function recordConsole(): void {
   }
 }
 
-/** A line about a committed record: they alone name its place in the log. */
+/** A line about a committed record, which alone names its place in the log, or about the commit that comes next. */
 function isOfRecord(line: unknown): boolean {
-  return typeof line === "string" && /^\{"level".*"sequence":\d/.test(line);
+  return (
+    typeof line === "string" &&
+    /^\{"level".*("sequence":\d|"event":"(binding-missing|recovery-fault)")/.test(line)
+  );
 }
 
 /** Looks through an answer: its headers, and its text, which may hold content but no secret. */

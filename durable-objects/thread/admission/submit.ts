@@ -10,7 +10,6 @@ import type { ExpectedDefinitions } from "../../../shared/wire/agent.ts";
 import type { Receipt, SubmitRequest, SubmitResult } from "../../../shared/wire/submission.ts";
 import type { Binding } from "../../agents/registry.ts";
 import { digestJson } from "../../platform/digest.ts";
-import { NATIVE_LANE } from "../../scheduler/due.ts";
 import { abortTogetherWith } from "../control/apply-control.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import { findHead } from "../ledger/select-head.ts";
@@ -46,7 +45,7 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
       "This Idempotency-Key already admitted another command. Send a new key for new work.",
     );
   }
-  const binding = requireBinding(core, request.agent);
+  const binding = requireBinding(core, principal, request);
   const input = decodeInput(binding, request);
   const metadata = decodeMetadata(binding, request);
   requireDefinitions(binding, request.expectDefinitions ?? {});
@@ -80,7 +79,7 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
       acceptedAt: now,
     };
     core.ledger.insert(submission);
-    core.dueQueue.enrol(NATIVE_LANE, { reason: "submitted", dueAt: now });
+    core.enrolNative("submitted");
     core.failpoints.hit("submit:inside");
     return submission;
   };
@@ -132,12 +131,22 @@ export function receiptOf(
   };
 }
 
-function requireBinding(core: ThreadCore, agentId: string): Binding {
-  const binding = core.registry.find(agentId);
+function requireBinding(core: ThreadCore, principal: string, request: SubmitRequest): Binding {
+  const { registry, threadId } = core;
+  const { agent: agentId, input, metadata = null } = request;
+  const asked = { threadId, submissionId: null, agentId, principal, input, metadata };
+  const binding = registry.resolve(asked);
   if (binding !== null) return binding;
+  if (registry.has(agentId)) {
+    throw new HoldfastError(
+      "Unavailable",
+      `This deployment does not say which of its definitions of agent ${agentId} is meant. Nothing was admitted.`,
+      { fields: { reason: "binding", retryAfterSeconds: 60 } },
+    );
+  }
   throw new HoldfastError(
     "AgentNotFound",
-    `This deployment has no such agent. It has: ${core.registry.ids().join(", ")}.`,
+    `This deployment has no such agent. It has: ${registry.ids().join(", ")}.`,
   );
 }
 

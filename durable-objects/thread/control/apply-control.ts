@@ -2,7 +2,6 @@
 // lane due. A crash before the commit leaves nothing; after it, the armed alarm goes on from the log.
 import { must } from "../../../shared/assert.ts";
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
-import { NATIVE_LANE } from "../../scheduler/due.ts";
 import { emptyRun, type RunState } from "../run/run-state.ts";
 import { firstSequenceOf } from "../ledger/decide-claim.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
@@ -105,7 +104,7 @@ export function applyControls(
     }
     // Nothing was appended when every control was a replay.
     if (runs.size > 0) {
-      core.dueQueue.enrol(NATIVE_LANE, { reason: "controlled", dueAt: core.clock.now() });
+      core.enrolNative("controlled");
     }
     alongside();
   });
@@ -148,8 +147,7 @@ function changeLedger(
     return;
   }
   if (decision.annotation !== undefined) {
-    const note = { ...decision.annotation, sequence: noted };
-    core.ledger.setAnnotations(queueSequence, [...core.ledger.annotations(queueSequence), note]);
+    core.annotations.add(queueSequence, { ...decision.annotation, sequence: noted });
     return;
   }
   if (command.kind === "retry") {

@@ -13,6 +13,7 @@ import type {
   RepairResult,
 } from "../../../shared/wire/submission.ts";
 import type { ThreadCore } from "../thread-core.ts";
+import { resolveBinding } from "../run/resolve-binding.ts";
 import { readSettlement } from "../view/read-submission.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import { findSubmission, hostOf, requireSubmission } from "../ledger/find-submission.ts";
@@ -66,7 +67,7 @@ export function decideOperations(
 
 function toControl(core: ThreadCore, author: string, decision: Decision, pointer: string): Control {
   const { named, entry } = requireOperation(core, decision.operationId, pointer);
-  const binding = core.registry.find(entry.agentId);
+  const binding = resolveBinding(core, entry);
   const toolOf = (toolName: string): Tool | undefined => binding?.tools.get(toolName);
   return {
     entry,
@@ -80,8 +81,8 @@ function toControl(core: ThreadCore, author: string, decision: Decision, pointer
       checkArguments: (toolName, args) => checkArguments(toolOf(toolName), args),
       maxResultBytes: binding?.agent.policy.toolResultBounds.maxBytes ?? DEFAULT_TOOL_RESULT_BYTES,
       annotated: new Map(
-        core.ledger
-          .annotations(entry.queueSequence)
+        core.annotations
+          .of(entry.queueSequence)
           .map((note) => [note.operationId, note.decisionDigest]),
       ),
     },

@@ -50,14 +50,6 @@ export interface Command {
   readonly metadata: JsonValue;
 }
 
-/** A note on the unknown outcome of a settled run. */
-const AnnotationSchema = z.object({
-  operationId: z.string(),
-  decisionDigest: z.string(),
-  sequence: z.int(),
-});
-export type Annotation = z.infer<typeof AnnotationSchema>;
-
 interface EntryColumns {
   position: number;
   submissionId: string;
@@ -225,6 +217,15 @@ export class LedgerStore {
     );
   }
 
+  /** Ends every wait for a binding. */
+  clearBindingWaits(): void {
+    this.#database.run(
+      "UPDATE submissions SET wait = NULL WHERE outcome IS NULL AND wait ->> '$.reason' = 'binding' AND position BETWEEN ? AND ?",
+      this.#at(0),
+      this.#end,
+    );
+  }
+
   /** The one transition out of owed. A second, different outcome is impossible: false when there already was one. */
   settle(
     queueSequence: number,
@@ -242,24 +243,6 @@ export class LedgerStore {
         encodeUsage(usage),
         this.#at(queueSequence),
       ).length === 1
-    );
-  }
-
-  annotations(queueSequence: number): Annotation[] {
-    const text = this.#database.row<{ annotations: string | null }>(
-      "SELECT annotations FROM submissions WHERE position = ?",
-      this.#at(queueSequence),
-    )?.annotations;
-    return text === null || text === undefined
-      ? []
-      : z.array(AnnotationSchema).parse(JSON.parse(text));
-  }
-
-  setAnnotations(queueSequence: number, annotations: readonly Annotation[]): void {
-    this.#database.run(
-      "UPDATE submissions SET annotations = ? WHERE position = ?",
-      JSON.stringify(annotations),
-      this.#at(queueSequence),
     );
   }
 

@@ -13,6 +13,8 @@ export interface ThreadRow {
   readonly charge: number;
   readonly chargedAt: number;
   readonly yieldedEpoch: number;
+  /** The registry's key when work began to wait for a binding; null when none waits for one. */
+  readonly unboundUnder: string | null;
 }
 
 /** What a claim changes, in one write. */
@@ -35,7 +37,7 @@ export class ThreadRowStore {
 
   read(): ThreadRow | null {
     const row = this.#database.row<Columns<ThreadRow>>(
-      "SELECT number, threadId, createdBy, createdAt, epoch, claimedRun, claimedRunFirst, charge, chargedAt, yieldedEpoch FROM threads WHERE number = ?",
+      "SELECT number, threadId, createdBy, createdAt, epoch, claimedRun, claimedRunFirst, charge, chargedAt, yieldedEpoch, unboundUnder FROM threads WHERE number = ?",
       this.#thread,
     );
     return row ?? null;
@@ -75,6 +77,15 @@ export class ThreadRowStore {
   /** Notes that the attempt of this epoch ended in order. */
   markYielded(epoch: number): void {
     this.#database.run("UPDATE threads SET yieldedEpoch = ? WHERE number = ?", epoch, this.#thread);
+  }
+
+  /** Notes under which registry work waits for a binding, or that none does any more. */
+  noteUnbound(registryKey: string | null): void {
+    this.#database.run(
+      "UPDATE threads SET unboundUnder = ? WHERE number = ?",
+      registryKey,
+      this.#thread,
+    );
   }
 
   /** Begins the charge of a run anew, if it is the run that was claimed last: a person asked for another try. */

@@ -7,7 +7,6 @@ import { LogCorrupt } from "../journal/record-codec.ts";
 import { firstSequenceOf } from "../ledger/decide-claim.ts";
 import { requireSubmission } from "../ledger/find-submission.ts";
 import { findHead } from "../ledger/select-head.ts";
-import { deriveWait } from "../ledger/submission-state.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { readSettlement } from "../view/read-submission.ts";
 import { describeState, stateOf, type ThreadSnapshot } from "../view/thread-snapshot.ts";
@@ -165,8 +164,7 @@ class Watcher {
     const { state, owed, row } = this.#shared.snapshot();
     if (state === "running") return true;
     const head = findHead(owed, row.claimedRun);
-    const wait = head && deriveWait(head, this.#core.registry.has(head.agentId));
-    return wait?.reason === "retry-backoff";
+    return head?.wait?.reason === "retry-backoff";
   }
 
   #renderState(): string {

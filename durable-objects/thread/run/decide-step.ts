@@ -35,6 +35,13 @@ export type Ending =
   | { readonly outcome: "failed"; readonly failure: Failure; readonly limit: PolicyLimit | null }
   | { readonly outcome: "aborted" };
 
+/** How a run ends at its deadline, whatever it does or waits for then (RUN-07). */
+export const DURATION_PASSED: Ending = {
+  outcome: "failed",
+  failure: { tag: "PolicyLimitError", message: "The run passed its maxDuration." },
+  limit: "duration",
+};
+
 export interface RunWait {
   readonly reason: Extract<WaitReason, "approval" | "unknown-outcome" | "retry-backoff">;
   /** When the run moves by itself; null when only a decision moves it. */
@@ -76,7 +83,7 @@ export interface StepFacts extends OutputContract {
 export function decideStep(state: RunState, facts: StepFacts): Step {
   if (state.abort !== null) return { kind: "settle", ending: { outcome: "aborted" } };
   if (state.start !== null && facts.now >= state.start.deadlineAt) {
-    return settleOnLimit("duration", "The run passed its maxDuration.");
+    return { kind: "settle", ending: DURATION_PASSED };
   }
   if (isCostBreached(facts.policy, state.usage)) return settleOnCost(facts.policy);
   const turn = lastTurn(state);

@@ -143,6 +143,7 @@ function responseDraft(
       usage,
       costMicrousd: costMicrousd(usage, live.binding.price),
       model: live.binding.modelIdentity,
+      revision: live.binding.agent.revision,
       saw: { through: saw.sequence, digest: saw.digest },
       ...(callFaults.length === 0 ? {} : { callFaults }),
       ...(sources.length === 0 ? {} : { sources: [...sources] }),

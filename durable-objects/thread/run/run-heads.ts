@@ -1,14 +1,14 @@
 // The native lane's wave: heads one after the other, until none is ready or the event's time is up.
-import { BINDING_RECHECK_MILLIS } from "../../../shared/limits.ts";
 import { raceTimer } from "../../../shared/race-timer.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
-import { logEvent } from "../../platform/log.ts";
 import type { EventBudget, WaveEntry } from "../../scheduler/alarm-pass.ts";
 import type { Due } from "../../scheduler/due.ts";
 import { isJoining, selectHead } from "../ledger/select-head.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { runAttempt, type AttemptEnd } from "./attempt.ts";
+import { parkUnbound } from "./park-unbound.ts";
+import { resolveBinding } from "./resolve-binding.ts";
 import { traceAttempt } from "./trace-attempt.ts";
 import type { LiveRun } from "./live-run.ts";
 import { claimHead } from "./claim-head.ts";
@@ -30,7 +30,6 @@ export async function runHeads(
     if (now >= budget.yieldAt) return { reason: "yield", dueAt: now };
     const hasJoiners = owed.some((entry) => isJoining(entry, head.head.queueSequence));
     const end = await runHead(core, head.head, budget, wave, hasJoiners);
-    if (end === "unbound") return { reason: "binding", dueAt: now + BINDING_RECHECK_MILLIS };
     if (end === "yielded") return { reason: "yield", dueAt: core.clock.now() };
     if (end === "abandoned") return { reason: "pass-failed", dueAt: core.clock.now() };
   }
@@ -42,12 +41,11 @@ async function runHead(
   budget: EventBudget,
   wave: WaveEntry,
   hasJoiners: boolean,
-): Promise<AttemptEnd | "unbound"> {
-  const binding = core.registry.find(head.agentId);
+): Promise<AttemptEnd> {
+  const binding = resolveBinding(core, head);
   if (binding === null) {
-    const { submissionId, agentId } = head;
-    logEvent("warn", "binding-missing", { threadId: core.threadId, submissionId, agentId });
-    return "unbound";
+    parkUnbound(core, head, wave);
+    return "waiting";
   }
   const live = claimHead(core, head, binding, wave, hasJoiners);
   // Another head is first now.

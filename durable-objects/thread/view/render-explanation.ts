@@ -22,13 +22,9 @@ interface Words {
   readonly next: string;
 }
 
-export function renderThreadState(
-  owed: number,
-  head: HeadSelection,
-  isBound: (agentId: string) => boolean,
-): ThreadState {
+export function renderThreadState(owed: number, head: HeadSelection): ThreadState {
   if (owed === 0) return "idle";
-  return head.kind === "ready" && isBound(head.head.agentId) ? "running" : "waiting";
+  return head.kind === "ready" ? "running" : "waiting";
 }
 
 export function renderSummary(
@@ -51,7 +47,7 @@ export function renderSubmission(entry: LedgerEntry, facts: SubmissionFacts): Ex
     acceptedAt: toIsoInstant(entry.acceptedAt),
     state: facts.state,
     ...(wait === null ? {} : { wait }),
-    ...(wait === null ? wordsOf(entry, facts) : wordsOfWait(wait, facts)),
+    ...(wait === null ? wordsOf(entry, facts) : wordsOfWait(wait, entry.agentId, facts)),
   };
 }
 
@@ -85,7 +81,7 @@ function wordsOf(entry: LedgerEntry, { state, head, host, threadId }: Submission
   };
 }
 
-function wordsOfWait(wait: Wait, { threadId }: SubmissionFacts): Words {
+function wordsOfWait(wait: Wait, agentId: string, { threadId }: SubmissionFacts): Words {
   const decide = `POST /v1/threads/${threadId}/operations/decide`;
   const operations = wait.operationIds?.join(", ") ?? "";
   switch (wait.reason) {
@@ -111,8 +107,8 @@ function wordsOfWait(wait: Wait, { threadId }: SubmissionFacts): Words {
       };
     case "binding":
       return {
-        why: "This deployment has no agent of its id.",
-        next: "It goes on when a deployment has that agent again; the thread looks once an hour. It can be aborted.",
+        why: `This deployment has no agent ${agentId}, or more than one and nothing selects.`,
+        next: `It goes on with the first call of a deployment that has it. It can be aborted. ${wait.deadline === null ? "There is no deadline." : `Its run fails at its deadline, ${wait.deadline}.`}`,
       };
     default:
       return unreachable(wait.reason);

@@ -6,7 +6,7 @@ import type { HostRun } from "../../../shared/wire/settlement.ts";
 import { hostOf } from "../ledger/find-submission.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import { findHead, selectHead, type HeadSelection } from "../ledger/select-head.ts";
-import { deriveState, deriveWait } from "../ledger/submission-state.ts";
+import { deriveState } from "../ledger/submission-state.ts";
 import type { ThreadRow } from "../ledger/thread-row.store.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { renderThreadState } from "./render-explanation.ts";
@@ -22,7 +22,7 @@ export function readSnapshot(core: ThreadCore): ThreadSnapshot {
   const row = must(core.row.read(), "an open thread has its row");
   const owed = core.ledger.owed();
   const head = selectHead(owed, row.claimedRun, core.clock.now());
-  const state = renderThreadState(owed.length, head, (agentId) => core.registry.has(agentId));
+  const state = renderThreadState(owed.length, head);
   return { row, owed, head, state };
 }
 
@@ -38,17 +38,15 @@ export function describeState(
     state,
     queueDepth: owed.length,
     ...(active === undefined ? {} : { activeSubmission: active }),
-    attention: attentionOf(core, owed),
+    attention: attentionOf(owed),
   };
 }
 
 /** Owed work that nothing moves by itself. A model call that is retried soon is not among it. */
-function attentionOf(core: ThreadCore, owed: readonly LedgerEntry[]): Attention[] {
-  return owed.flatMap((entry) => {
-    const wait = deriveWait(entry, core.registry.has(entry.agentId));
+function attentionOf(owed: readonly LedgerEntry[]): Attention[] {
+  return owed.flatMap(({ wait, submissionId }) => {
     if (wait === null || wait.reason === "retry-backoff") return [];
     const { reason, since, deadline, operationIds } = wait;
-    const { submissionId } = entry;
     return [
       {
         submissionId,
@@ -67,11 +65,10 @@ export function stateOf(
   entry: LedgerEntry,
   claimedRun: number | null,
 ): { state: SubmissionState; wait?: Wait; host?: HostRun } {
-  const isBound = core.registry.has(entry.agentId);
-  const wait = deriveWait(entry, isBound);
+  const wait = entry.outcome === null ? entry.wait : null;
   const host = hostOf(core, entry);
   return {
-    state: deriveState(entry, claimedRun, isBound),
+    state: deriveState(entry, claimedRun),
     ...(wait === null ? {} : { wait }),
     ...(host === null ? {} : { host }),
   };

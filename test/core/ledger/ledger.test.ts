@@ -8,10 +8,7 @@ import {
 } from "../../../durable-objects/thread/ledger/decide-claim.ts";
 import type { LedgerEntry } from "../../../durable-objects/thread/ledger/ledger.store.ts";
 import { isParked, selectHead } from "../../../durable-objects/thread/ledger/select-head.ts";
-import {
-  deriveState,
-  deriveWait,
-} from "../../../durable-objects/thread/ledger/submission-state.ts";
+import { deriveState } from "../../../durable-objects/thread/ledger/submission-state.ts";
 import type { ThreadRow } from "../../../durable-objects/thread/ledger/thread-row.store.ts";
 import { T0 } from "../support/builders.ts";
 
@@ -103,19 +100,7 @@ describe("[RUN-18] the state of a submission", () => {
     [{ outcome: "completed" }, 2, "settled"],
     [{ outcome: "aborted", wait: wait("approval") }, 2, "settled"],
   ])("of %j with claimed run %j is %s", (changes, claimedRun, state) => {
-    expect(deriveState(entry(2, changes), claimedRun, true)).toBe(state);
-  });
-});
-
-describe("[RUN-18] an agent that this deployment does not have", () => {
-  it("makes owed work wait for it, whatever else it waits for, and settled work not", () => {
-    for (const other of [null, wait("approval")]) {
-      const owed = entry(2, { wait: other });
-      expect(deriveState(owed, 2, false)).toBe("waiting");
-      expect(deriveWait(owed, false)).toMatchObject({ reason: "binding", deadline: null });
-    }
-    expect(deriveState(entry(2, { outcome: "completed" }), 2, false)).toBe("settled");
-    expect(deriveWait(entry(2, { outcome: "completed" }), false)).toBeNull();
+    expect(deriveState(entry(2, changes), claimedRun)).toBe(state);
   });
 });
 
@@ -130,6 +115,7 @@ const THREAD: ThreadRow = {
   charge: 0,
   chargedAt: 0,
   yieldedEpoch: 0,
+  unboundUnder: null,
 };
 
 function claim(thread: Partial<ThreadRow>, changes: Partial<ClaimFacts> = {}) {

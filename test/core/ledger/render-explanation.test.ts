@@ -44,7 +44,7 @@ const WAY_OUT: Record<WaitReason, RegExp> = {
   "unknown-outcome": /operations\/decide with completed, failed, never-started/,
   "retry-backoff": new RegExp(DUE),
   "attempts-exhausted": /repair with action retry, or abort/,
-  binding: /once an hour/,
+  binding: /first call of a deployment that has it/,
 };
 
 describe("[OBS-04] why work waits", () => {
@@ -77,11 +77,10 @@ describe("[RUN-18] the state of a thread", () => {
   const blocked = { kind: "blocked", reason: "approval", dueAt: null } as const;
 
   it("is idle, running or waiting", () => {
-    expect(renderThreadState(0, { kind: "none" }, () => true)).toBe("idle");
-    expect(renderThreadState(1, ready, () => true)).toBe("running");
-    expect(renderThreadState(1, ready, () => false)).toBe("waiting");
-    expect(renderThreadState(1, blocked, () => true)).toBe("waiting");
-    expect(renderThreadState(1, { kind: "none" }, () => true)).toBe("waiting");
+    expect(renderThreadState(0, { kind: "none" })).toBe("idle");
+    expect(renderThreadState(1, ready)).toBe("running");
+    expect(renderThreadState(1, blocked)).toBe("waiting");
+    expect(renderThreadState(1, { kind: "none" })).toBe("waiting");
   });
 
   it("is summed up by the work that is furthest", () => {

@@ -9,6 +9,7 @@ import { must } from "../../../shared/assert.ts";
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
 import { AgentPolicySchema, type AgentPolicyInput } from "../../../shared/wire/policy.ts";
 import { environment } from "../support/environment.ts";
+import type { BindingSelection } from "../../../durable-objects/agents/select-binding.ts";
 import { AgentRegistry, digestDefinition } from "../../../durable-objects/agents/registry.ts";
 
 type StringAgent = AgentOptions<z.ZodString, z.ZodType>;
@@ -40,7 +41,7 @@ function tool(changes: Partial<AnyTool> = {}) {
 function bindingOf(changes: Partial<StringAgent>) {
   const env = environment({ OPENAI_API_KEY: "k" });
   const registry = new AgentRegistry([agent(changes)], {}, env);
-  return must(registry.find("helper"), "the agent is registered");
+  return must(registry.only("helper"), "the agent is registered");
 }
 
 function refusal(make: () => unknown): string {
@@ -160,14 +161,52 @@ describe("defining an agent", () => {
     expect(refusal(() => agent({ output: z.date() }))).toContain("output has no JSON Schema form");
   });
 
-  it("refuses two agents of one id in a deployment", () => {
-    expect(refusal(() => new AgentRegistry([agent(), agent()], {}, environment()))).toContain(
-      "helper",
-    );
-    const registry = new AgentRegistry([agent(), agent({ id: "other" })], {}, environment());
-    expect(registry.ids()).toEqual(["helper", "other"]);
-    expect(registry.find("helper")?.agent.id).toBe("helper");
-    expect(registry.find("nobody")).toBeNull();
+  it("[THR-08, THR-09] are told apart by a selection where two have one id, and are nobody's without", () => {
+    const one = agent({ revision: 1 });
+    const two = agent({ revision: 2 });
+    const agents = [one, two, agent({ id: "other" })];
+    const asked = {
+      threadId: "t",
+      submissionId: null,
+      agentId: "helper",
+      principal: "ann",
+      input: null,
+      metadata: null,
+    };
+    const unsaid = new AgentRegistry(agents, {}, environment());
+    expect(unsaid.ids()).toEqual(["helper", "other"]);
+    expect(unsaid.only("other")?.agent.id).toBe("other");
+    expect([unsaid.only("helper"), unsaid.resolve(asked), unsaid.only("nobody")]).toEqual([
+      null,
+      null,
+      null,
+    ]);
+    const selected = (select: BindingSelection["select"], agentId = "helper") =>
+      new AgentRegistry(agents, { selectBinding: { key: "k", select } }, environment()).resolve({
+        ...asked,
+        agentId,
+      })?.agent.revision;
+    expect(selected(() => two)).toBe(2);
+    expect(selected(() => undefined)).toBeUndefined();
+    expect(selected(() => undefined, "other")).toBe(1);
+    // A definition of another id, one that is not registered, and a selection that throws are none.
+    expect(selected(() => one, "other")).toBeUndefined();
+    expect(selected(() => agent())).toBeUndefined();
+    expect(
+      selected(() => {
+        throw new Error("no");
+      }),
+    ).toBeUndefined();
+  });
+
+  it("[THR-09] have a key that changes with the agents, their digests and the selection's key", () => {
+    const keyOf = (revision: number, key: string | null) => {
+      const select = () => undefined;
+      const selection = key === null ? {} : { selectBinding: { key, select } };
+      return new AgentRegistry([agent({ revision })], selection, environment()).key;
+    };
+    expect(keyOf(1, null)).toBe(keyOf(1, null));
+    expect(new Set([keyOf(1, null), keyOf(2, null), keyOf(1, "a"), keyOf(1, "b")]).size).toBe(4);
   });
 
   it("[THR-04] decodes input to what is stored, defaults included", () => {
@@ -324,7 +363,7 @@ describe("[THR-10] definition digests", () => {
       digestDefinition(agent(), { provider, name }).model;
     expect(new Set([digestOf("a", "b"), digestOf("a", "c"), digestOf("b", "b")]).size).toBe(3);
     const [here, there] = [environment(), environment({ HOLDFAST_MODEL: "local/other" })].map(
-      (env) => new AgentRegistry([agent()], {}, env).find("helper")?.digests.model,
+      (env) => new AgentRegistry([agent()], {}, env).only("helper")?.digests.model,
     );
     expect(here).not.toBe(there);
   });
