@@ -1,5 +1,9 @@
-// What a turn costs does not depend on how many came before it.
+// What a turn costs does not depend on how many came before it, and neither does what a resting thread keeps of them.
 import { describe, expect, it } from "vitest";
+import { MAX_KEPT_HISTORY_BYTES } from "../../shared/limits.ts";
+import { must } from "../../shared/assert.ts";
+import { seenPrompts } from "../support/scripted-model.ts";
+import { threadWithPast } from "../support/long-log.ts";
 import { meter, type StorageCost } from "../support/storage-meter.ts";
 import { ThreadDriver } from "../support/thread-driver.ts";
 
@@ -11,6 +15,10 @@ function costOfTurn(thread: ThreadDriver): Promise<StorageCost> {
     await thread.run([done]);
     await thread.quiet();
   });
+}
+
+function lastPrompt() {
+  return must(seenPrompts.at(-1), "the model was called").prompt;
 }
 
 interface Stored {
@@ -57,4 +65,30 @@ describe("a turn", () => {
     expect(thousandth).toMatchObject({ rowsWritten: 9, alarmWrites: 2 });
     expectWithinFifth(late, early);
   });
+});
+
+describe("a resting thread", () => {
+  it.each([
+    { kept: "short", part: 8, more: [0, 0] },
+    // The window's rows, twice: their sizes, then themselves.
+    { kept: "long", part: 4, more: [28, 32] },
+  ])(
+    "[RTM-01, PERF-08] keeps a history that is short, and reads a long one again: $kept",
+    async ({ part, more }) => {
+      const thread = await threadWithPast({ runs: 5, bytes: MAX_KEPT_HISTORY_BYTES / part });
+      await thread.run([done]);
+      await thread.quiet();
+      const prompts = [lastPrompt()];
+      for (const rows of more) {
+        expect(await costOfTurn(thread)).toMatchObject({ rowsRead: 26 + rows, rowsWritten: 9 });
+        prompts.push(lastPrompt());
+      }
+      // Either way each prompt is the one before it, what was answered, and what is asked now.
+      for (const [index, prompt] of prompts.slice(1).entries()) {
+        const before = must(prompts[index], "an earlier one");
+        expect(prompt.slice(0, before.length)).toEqual(before);
+        expect(prompt).toHaveLength(before.length + 2);
+      }
+    },
+  );
 });
