@@ -93,6 +93,8 @@ function placeOf(
   places: readonly string[],
 ): string {
   if (functionName.startsWith("(")) return functionName;
-  if (url === "") return "the runtime's own functions";
+  // Its modules have lines of their own, which are not the bundle's.
+  if (url === "" || /^(?:node|cloudflare)-internal:/.test(url))
+    return "the runtime's own functions";
   return places[lineNumber] ?? "bundle";
 }
