@@ -1,6 +1,7 @@
 // `npm run bench` [PERF-16]: measures the product beside the floor, prints one table, writes bench/results/<date>.json and compares with
 // bench/baseline.json. Timings are compared and never asserted; exact figures are. Options: --check (exact figures only, held against the
-// baseline), --save-baseline, --profile (the statements behind the exact figures, and where the microseconds of one turn go).
+// baseline), --save-baseline, --memory (what a resident thread holds, alone), --profile (the statements behind the exact figures, and where
+// the microseconds of one turn go).
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,6 +21,8 @@ import {
   measureThroughput,
   measureTurns,
 } from "./measures/latency.ts";
+import { measureGrowth } from "./measures/growth.ts";
+import { measureMemory } from "./measures/memory.ts";
 import { measureRestart } from "./measures/restart.ts";
 import { benchApiKeys } from "./workers/bench-key.ts";
 
@@ -27,6 +30,7 @@ const { values: options } = parseArgs({
   options: {
     check: { type: "boolean", default: false },
     "save-baseline": { type: "boolean", default: false },
+    memory: { type: "boolean", default: false },
     profile: { type: "boolean", default: false },
   },
 });
@@ -83,6 +87,8 @@ async function printCpuProfile(script: string, folder: string): Promise<void> {
 }
 
 async function takeTimings(ours: string, floor: string, folder: string): Promise<Timing[]> {
+  const memory = () => measureMemory({ ours, floor }, folder);
+  if (options.memory) return memory();
   const durable = await startServer({
     ...OURS,
     name: "ours",
@@ -104,7 +110,9 @@ async function takeTimings(ours: string, floor: string, folder: string): Promise
       await measureDeltas(contenders),
       await measureThroughput(contenders),
       ...(await measureAge(durable.client)),
+      ...(await measureGrowth(durable.client)),
       await measureRestart(ours, folder),
+      ...(await memory()),
     ];
   } finally {
     await durable.stop();

@@ -26,6 +26,8 @@ export const MAX_CONTENT_BYTES = 1_500_000;
 export const MAX_PAGE_BYTES = 4 * MIB;
 /** RTM-01 and the prompt's window over earlier runs. */
 export const MAX_WINDOW_RECORDS = 1_024;
+/** RTM-01, PERF-08: what a resident thread keeps of its history between two runs, as bytes of the log. A window of short turns is less. */
+export const MAX_KEPT_HISTORY_BYTES = 512 * KIB;
 /** OBS-01. */
 export const MAX_PAGE_RECORDS = 256;
 /** OBS-01: no wait on an object is longer. */

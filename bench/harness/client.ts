@@ -20,6 +20,8 @@ export interface Submission {
   readonly wait?: number;
   /** Path before the thread: the floor's loops have their own. */
   readonly scope?: string;
+  /** One of its own unless it says: a second client of the same storage has to. */
+  readonly key?: string;
 }
 
 export class Client {
@@ -68,11 +70,12 @@ export class Client {
     return promise;
   }
 
-  /** Submits under a key of its own. Throws when it was not accepted, or waited for and not completed. */
-  async submit({ thread, agent, task, wait, scope = "v1" }: Submission): Promise<Answer> {
+  /** Throws when it was not accepted, or waited for and not completed. */
+  async submit(submission: Submission): Promise<Answer> {
+    const { thread, agent, task, wait, scope = "v1" } = submission;
     this.#keys += 1;
     const headers = {
-      "idempotency-key": `key-${this.#keys}`,
+      "idempotency-key": submission.key ?? `key-${this.#keys}`,
       ...(wait === undefined ? {} : { prefer: `wait=${wait}` }),
     };
     const path = `/${scope}/threads/${thread}/submissions`;

@@ -13,13 +13,13 @@ export function spreadOf(samples: readonly number[]): Spread {
   return { p50: at(0.5), p95: at(0.95), samples: sorted.length };
 }
 
-/** A timing beside its floor. */
+/** A timing beside its floor; so is memory, which varies from run to run as well. */
 export interface Timing {
   /** Stable name for comparisons with the baseline. */
   readonly key: string;
   /** Begins with the requirement's id in brackets. */
   readonly measure: string;
-  readonly unit: "ms" | "turns/s";
+  readonly unit: "ms" | "turns/s" | "kB";
   readonly floor: Spread | null;
   /** The same loop on the provider's interface alone, where it was measured. */
   readonly leanFloor: Spread | null;

@@ -2,6 +2,7 @@
 // top. The client, the runtime's own threads and the disk are not in it.
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { openInspector } from "../harness/inspector.ts";
 import type { Server } from "../harness/server.ts";
 import { writeTask } from "../workers/scripted-model.ts";
 
@@ -92,44 +93,8 @@ function placeOf(
   places: readonly string[],
 ): string {
   if (functionName.startsWith("(")) return functionName;
-  if (url === "") return "the runtime's own functions";
+  // Its modules have lines of their own, which are not the bundle's.
+  if (url === "" || /^(?:node|cloudflare)-internal:/.test(url))
+    return "the runtime's own functions";
   return places[lineNumber] ?? "bundle";
-}
-
-interface Inspector {
-  call(method: string, params?: object): Promise<unknown>;
-  close(): void;
-}
-
-const TargetsSchema = z.array(z.object({ webSocketDebuggerUrl: z.string() }));
-const ReplySchema = z.object({ id: z.int().optional(), result: z.unknown().optional() });
-
-/** A session of the Chrome DevTools protocol with the first Worker there. */
-async function openInspector(base: URL): Promise<Inspector> {
-  const http = new URL("/json", base);
-  http.protocol = "http:";
-  const [target] = TargetsSchema.parse(await (await fetch(http)).json());
-  if (target === undefined) throw new Error("there is nothing to inspect");
-  const socket = new WebSocket(target.webSocketDebuggerUrl);
-  const replies = new Map<number, (result: unknown) => void>();
-  socket.addEventListener("message", ({ data }) => {
-    const { id, result } = ReplySchema.parse(JSON.parse(String(data)));
-    if (id !== undefined) replies.get(id)?.(result);
-  });
-  await new Promise<void>((resolve, reject) => {
-    socket.addEventListener("open", () => resolve());
-    socket.addEventListener("error", () => reject(new Error("the inspector did not answer")));
-  });
-  let calls = 0;
-  return {
-    call: (method, params = {}) => {
-      calls += 1;
-      const id = calls;
-      const { promise, resolve } = Promise.withResolvers<unknown>();
-      replies.set(id, resolve);
-      socket.send(JSON.stringify({ id, method, params }));
-      return promise;
-    },
-    close: () => socket.close(),
-  };
 }

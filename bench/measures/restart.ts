@@ -1,24 +1,26 @@
 // SIGKILL in the middle of a model call, then the same storage under a new process: how long until the run goes on by itself. The model
 // reports each call to a server here, so that no request has to be sent. Bare workerd: what is measured is the runtime, not a dev server.
-import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
-import { createRequire } from "node:module";
-import { basename, dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Client, submissionIdOf } from "../harness/client.ts";
 import { spreadOf, type Timing } from "../harness/figures.ts";
+import {
+  freePort,
+  killWorkerd,
+  portOf,
+  startWorkerd,
+  untilListening,
+  writeWorkerdConfig,
+} from "../harness/workerd.ts";
 import { benchApiKeys } from "../workers/bench-key.ts";
 import { writeTask } from "../workers/scripted-model.ts";
 
 const REPEATS = 7;
-const workerd = createRequire(import.meta.url).resolve("workerd/bin/workerd");
 
 export async function measureRestart(script: string, folder: string): Promise<Timing> {
   const samples: number[] = [];
   for (let repeat = 0; repeat < REPEATS; repeat += 1) {
-    samples.push(await restartOnce(script, join(folder, `restart-${repeat}`)));
+    samples.push(await restartOnce(script, folder, `restart-${repeat}`));
   }
   return {
     key: "PERF-11",
@@ -33,19 +35,27 @@ export async function measureRestart(script: string, folder: string): Promise<Ti
   };
 }
 
-async function restartOnce(script: string, folder: string): Promise<number> {
+async function restartOnce(script: string, folder: string, name: string): Promise<number> {
   const model = await ModelStub.listen();
   const port = await freePort();
-  const config = writeConfig(script, folder, port, model.url);
+  const config = writeWorkerdConfig({
+    name,
+    script,
+    folder,
+    port,
+    binding: "THREADS",
+    className: "ThreadObject",
+    variables: { HOLDFAST_API_KEYS: benchApiKeys(), BENCH_REPORT_URL: model.url },
+  });
   let child = startWorkerd(config);
   const client = new Client(`http://127.0.0.1:${port}`);
   try {
-    await untilHealthy(client);
+    await untilListening(client);
     const called = model.nextCall();
     const task = writeTask({ steps: 0, deltas: 1 });
     const answer = await client.submit({ thread: "restart", agent: "reporting", task });
     await called;
-    await kill(child);
+    await killWorkerd(child);
     const calledAgain = model.nextCall();
     const started = performance.now();
     child = startWorkerd(config);
@@ -58,7 +68,7 @@ async function restartOnce(script: string, folder: string): Promise<number> {
     return millis;
   } finally {
     client.close();
-    await kill(child);
+    await killWorkerd(child);
     model.close();
   }
 }
@@ -105,84 +115,4 @@ class ModelStub {
     this.#server.closeAllConnections();
     this.#server.close();
   }
-}
-
-/** Its log is shown when it ends by itself: a SIGKILL leaves no exit code. */
-function startWorkerd(config: string): ChildProcess {
-  const child = spawn(workerd, ["serve", config], { stdio: ["ignore", "ignore", "pipe"] });
-  let log = "";
-  child.stderr.on("data", (chunk: Buffer) => (log += chunk.toString()));
-  child.on("close", (code) => {
-    if (code !== null) console.error(`workerd ended with ${code}:\n${log}`);
-  });
-  return child;
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const closed = once(child, "close");
-  child.kill("SIGKILL");
-  await closed;
-}
-
-async function untilHealthy(client: Client): Promise<void> {
-  for (let tries = 0; tries < 500; tries += 1) {
-    try {
-      if ((await client.send("GET", "/healthz")).status === 200) return;
-    } catch {
-      // Not listening yet.
-    }
-    await sleep(20);
-  }
-  throw new Error("workerd did not start within 10 s");
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const port = portOf(server);
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
-function portOf(server: Server): number {
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("the server has no port");
-  return address.port;
-}
-
-function writeConfig(script: string, folder: string, port: number, modelUrl: string): string {
-  const storage = join(folder, "objects");
-  mkdirSync(storage, { recursive: true });
-  // Embedded by a path relative to the configuration, so that one lies beside the script.
-  const config = join(dirname(script), `${basename(folder)}.capnp`);
-  const text = (value: string): string => JSON.stringify(value);
-  writeFileSync(
-    config,
-    `using Workerd = import "/workerd/workerd.capnp";
-const config :Workerd.Config = (
-  services = [
-    (name = "main", worker = .main),
-    (name = "objects", disk = (path = ${text(storage)}, writable = true)),
-    (name = "internet", network = (allow = ["private", "public"])),
-  ],
-  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
-);
-const main :Workerd.Worker = (
-  modules = [(name = "worker", esModule = embed ${text(basename(script))})],
-  compatibilityDate = "2026-11-01",
-  durableObjectNamespaces = [
-    (className = "ThreadObject", uniqueKey = "bench-threads", enableSql = true),
-  ],
-  durableObjectStorage = (localDisk = "objects"),
-  bindings = [
-    (name = "THREADS", durableObjectNamespace = "ThreadObject"),
-    (name = "HOLDFAST_API_KEYS", text = ${text(benchApiKeys())}),
-    (name = "BENCH_REPORT_URL", text = ${text(modelUrl)}),
-  ],
-);
-`,
-  );
-  return config;
 }

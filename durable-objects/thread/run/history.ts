@@ -1,6 +1,6 @@
-// The earlier runs of a thread as messages: read from the log after an eviction, kept between the runs of one instance.
+// The earlier runs of a thread as messages: read from the log, and kept between the runs of one instance where they are few bytes.
 import type { LanguageModelV4Message } from "@ai-sdk/provider";
-import { MAX_WINDOW_RECORDS } from "../../../shared/limits.ts";
+import { MAX_KEPT_HISTORY_BYTES, MAX_WINDOW_RECORDS } from "../../../shared/limits.ts";
 import type { JournalStore, StoredBatch } from "../journal/journal.store.ts";
 import { groupRuns, selectHistory, type HistoryRun } from "./select-history.ts";
 
@@ -30,7 +30,7 @@ export class History {
     const kept = this.#kept;
     const runs =
       kept !== null && kept.through === first - 1 && kept.provider === provider
-        ? selectHistory(kept.runs)
+        ? kept.runs
         : selectHistory(groupRuns(this.#journal.readBackward(first, MAX_WINDOW_RECORDS), provider));
     this.#kept = null;
     return { provider, from: runs[0]?.first ?? first, runs };
@@ -50,9 +50,15 @@ export class History {
     return { provider, from, runs: groupRuns(batches, provider) };
   }
 
-  /** Keeps the history for the next run of this instance: the runs before, and the one that just ended with record `through`. */
+  /**
+   * Keeps the history for the next run of this instance: the runs before, and the one that just ended with record `through`. A long one is
+   * read again instead: objects that rest share an isolate's memory, and a window full of long texts is several megabytes.
+   */
   keep(before: SelectedHistory, ended: HistoryRun, through: number): void {
-    this.#kept = { through, provider: before.provider, runs: [...before.runs, ended] };
+    const runs = selectHistory([...before.runs, ended]);
+    const bytes = runs.reduce((sum, run) => sum + run.bytes, 0);
+    this.#kept =
+      bytes > MAX_KEPT_HISTORY_BYTES ? null : { through, provider: before.provider, runs };
   }
 }
 
