@@ -28,6 +28,8 @@ export const FAILPOINTS = [
   "intents:after",
   "tool:before-handler",
   "tool:after-handler",
+  "step:inside",
+  "step:after",
   "results:inside",
   "results:after",
   "settle:inside",

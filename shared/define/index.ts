@@ -10,6 +10,9 @@ export {
 export type { Environment, Services } from "./environment.ts";
 export {
   defineTool,
+  type LostCall,
+  type ReconcileAnswer,
+  type StepRunner,
   type Tool,
   type ToolCallFacts,
   type ToolContext,

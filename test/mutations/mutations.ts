@@ -64,7 +64,7 @@ export const MUTATIONS: readonly Mutation[] = [
     safeguard: "the due time of accepted work",
     file: "durable-objects/thread/admission/submit.ts",
     find: 'core.enrolNative("submitted");',
-    replace: "void NATIVE_LANE;",
+    replace: "void core;",
     suites: ["test/objects/alarm.test.ts"],
   },
   {
