@@ -90,6 +90,6 @@ export class Client {
     const key = this.submitter.keyOf(submissionId);
     if (key === null) return;
     const gate = this.#thread.gateOf(key);
-    if (this.#thread.isWaitingAt(gate)) await replyOf(this.#thread.open(gate));
+    if (this.#thread.isWaitingAt(gate)) await replyOf(this.#thread.openGate(gate));
   }
 }

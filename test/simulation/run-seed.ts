@@ -97,7 +97,6 @@ class SeedRun {
         return "done";
       case "crash":
         await this.#thread.crash();
-        this.#thread.forgetGates();
         return "done";
       case "arm":
         this.faults.arm(command);
@@ -105,7 +104,7 @@ class SeedRun {
       case "open-gate": {
         const gate = this.#thread.gateOf(command.key);
         if (!this.#thread.isWaitingAt(gate)) return "nobody waits";
-        await replyOf(this.#thread.open(gate));
+        await replyOf(this.#thread.openGate(gate));
         this.#seen.push("gate: opened");
         return "opened";
       }
@@ -120,6 +119,7 @@ class SeedRun {
 
   async #alarm(when: AlarmTime, times: number): Promise<string> {
     for (let fired = 0; fired < times; fired += 1) {
+      const life = await this.#thread.incarnation();
       // A pass that waits at a gate is joined, and the alarm's event lasts as long.
       const at = await this.#thread.alarmAt();
       if (when === "due" && (at === null || this.#thread.isAtGate)) return `${fired} were due`;
@@ -128,7 +128,7 @@ class SeedRun {
       }
       const delivered = when === "again" ? this.#thread.redeliverAlarm() : this.#thread.fireAlarm();
       this.#alarms.push(delivered.catch(() => undefined));
-      if (times > 1) await this.#recover(await this.#thread.incarnation());
+      if (times > 1) await this.#recover(life);
     }
     this.#seen.push(`alarm: ${when}`);
     return "fired";
@@ -142,10 +142,7 @@ class SeedRun {
       if (crash !== null) {
         this.#crashes.push(crash.mode);
         this.#seen.push(`crash: ${crash.mode}`, `fired: ${crash.point}`);
-        if (crash.mode !== "throw") {
-          await this.#thread.reborn(life);
-          this.#thread.forgetGates();
-        }
+        if (crash.mode !== "throw") await this.#thread.reborn(life);
       }
       try {
         const now = await this.#thread.incarnation();
@@ -156,7 +153,6 @@ class SeedRun {
       } catch (error) {
         if (error instanceof TypeError || error instanceof Hang) throw error;
         // Lost on its way to rest: by the crash that the next round finds, or as the last resort of a re-arm that failed.
-        this.#thread.forgetGates();
       }
     }
     throw new Error("the thread does not come to rest");

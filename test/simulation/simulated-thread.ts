@@ -26,7 +26,6 @@ async function until(what: string, isSo: () => boolean | Promise<boolean>): Prom
 }
 
 export class SimulatedThread extends ThreadDriver {
-  readonly #opened = new Set<string>();
   readonly #gates: readonly string[];
 
   /** @param keys every submission's key has a gate of its own */
@@ -45,22 +44,11 @@ export class SimulatedThread extends ThreadDriver {
   }
 
   isWaitingAt(gate: string): boolean {
-    return world.hasArrivedAt(gate) && !this.#opened.has(gate);
-  }
-
-  async open(...gates: readonly string[]): Promise<void> {
-    await this.openGate(...gates);
-    for (const gate of gates) this.#opened.add(gate);
+    return world.isHeldAt(gate);
   }
 
   openAll(): Promise<void> {
-    return this.open(...this.#gates);
-  }
-
-  /** After the object was lost: whoever waited at a gate is gone. */
-  forgetGates(): void {
-    world.forgetGates();
-    this.#opened.clear();
+    return this.openGate(...this.#gates);
   }
 
   /** Returns when the running pass ended, or waits at a gate. Throws when the object is lost meanwhile. */
