@@ -36,7 +36,9 @@ export class Client {
       case "abort":
         return this.#abort(request.submission);
       case "decide":
-        return this.#afterDecision(this.decider.decide(request.operation, request.decision));
+        return this.#afterDecision(
+          this.decider.decide(request.operation, request.approval, request.loss),
+        );
       case "decide-all":
         return this.#afterDecision(this.decider.decideAll(request.approval));
       case "retry":

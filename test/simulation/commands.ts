@@ -15,7 +15,13 @@ export type Request =
       readonly reply: "kept" | "lost";
     }
   | { readonly kind: "abort"; readonly submission: number }
-  | { readonly kind: "decide"; readonly operation: number; readonly decision: DecisionKind }
+  | {
+      readonly kind: "decide";
+      readonly operation: number;
+      /** Of an approval, and of an unknown outcome: what it is about is only known when it is made. */
+      readonly approval: DecisionKind;
+      readonly loss: DecisionKind;
+    }
   | { readonly kind: "decide-all"; readonly approval: "approve" | "deny" | "edit" }
   | { readonly kind: "retry"; readonly submission: number }
   | { readonly kind: "read-page"; readonly after: number; readonly limit: number }
@@ -39,7 +45,8 @@ export type Command =
       readonly mode: CrashMode;
       readonly hit: number;
     }
-  | { readonly kind: "open-gate"; readonly key: number }
+  /** Lets through whoever waits. */
+  | { readonly kind: "open-gate" }
   /** The host's tool authorizer fails until it comes back: attempts make no progress meanwhile. */
   | { readonly kind: "outage"; readonly is: "begins" | "ends" };
 

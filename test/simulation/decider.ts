@@ -40,12 +40,14 @@ export class Decider {
   }
 
   /** Decides one of those that were ever listed: a decision may be unfit, late, or made again. */
-  async decide(index: number, decision: DecisionKind): Promise<Decided> {
+  async decide(index: number, approval: DecisionKind, loss: DecisionKind): Promise<Decided> {
     const listed = await replyOf(this.#list());
     if (listed.kind === "broken") return nothing(BROKEN);
-    const ids = [...this.#listed.keys()];
-    const operationId = ids[index % Math.max(ids.length, 1)];
-    if (operationId === undefined) return nothing("nothing to decide");
+    const known = [...this.#listed.values()];
+    const operation = known[index % Math.max(known.length, 1)];
+    if (operation === undefined) return nothing("nothing to decide");
+    const { operationId, kind } = operation;
+    const decision = kind === "approval" ? approval : loss;
     return this.#together([{ operationId, decision, ...FIELDS[decision] }]);
   }
 

@@ -4,6 +4,7 @@ import { must } from "../../shared/assert.ts";
 import { DecisionKindSchema } from "../../shared/wire/operations.ts";
 import type { CrashMode } from "../support/world.ts";
 import type { Command, CommandKind, Request } from "./commands.ts";
+import { leadTo } from "./leads.ts";
 import { Random } from "./random.ts";
 import { SCRIPT_WEIGHTS, type ScriptName } from "./scripts.ts";
 
@@ -11,6 +12,9 @@ export const CRASH_MODES: readonly CrashMode[] = ["throw", "abort", "sync-abort"
 
 /** Few, so that the same key meets itself again. */
 export const KEYS = 5;
+
+const APPROVALS = ["approve", "deny", "edit", "abort"] as const;
+const LOSSES = ["completed", "failed", "never-started", "safe-to-retry", "abort"] as const;
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -20,8 +24,8 @@ const JUMPS = [1, 200, 6 * SECOND, 90 * SECOND, HOUR, 3 * HOUR] as const;
 const WEIGHTS: Readonly<Record<CommandKind, number>> = {
   submit: 26,
   abort: 5,
-  decide: 8,
-  "decide-all": 6,
+  decide: 11,
+  "decide-all": 5,
   retry: 2,
   "read-page": 3,
   "await-progress": 2,
@@ -52,16 +56,14 @@ const TOGETHER_WEIGHTS: Readonly<Record<Request["kind"], number>> = {
 export function planCommands(seed: number): Command[] {
   const random = new Random(seed);
   const scripts = Array.from({ length: KEYS }, () => random.weighted(SCRIPT_WEIGHTS));
-  const length = 8 + random.int(14);
-  const commands = Array.from({ length }, () => planCommand(random, scripts));
+  const length = 6 + random.int(9);
+  const commands: Command[] = Array.from({ length }, () => planCommand(random, scripts));
   // Every seed crashes somewhere, and the seeds go through points and modes in turn, so that a run of many leaves none out.
   const point = must(FAILPOINTS[seed % FAILPOINTS.length], "there are failpoints");
-  const mode = must(
-    CRASH_MODES[Math.floor(seed / FAILPOINTS.length) % CRASH_MODES.length],
-    "there are modes",
-  );
-  commands.splice(random.int(4), 0, { kind: "arm", point, mode, hit: 1 });
-  return commands;
+  const round = Math.floor(seed / FAILPOINTS.length);
+  const mode = must(CRASH_MODES[round % CRASH_MODES.length], "there are modes");
+  const { before, after } = leadTo(point);
+  return [...before, { kind: "arm", point, mode, hit: 1 }, ...after, ...commands];
 }
 
 /** @param scripts what each key mostly submits: now and then it is used for something else */
@@ -83,6 +85,7 @@ function planCommand(random: Random, scripts: readonly ScriptName[]): Command {
       return { kind, millis: random.pick(JUMPS) };
     case "evict":
     case "crash":
+    case "open-gate":
       return { kind };
     case "arm":
       return {
@@ -91,8 +94,6 @@ function planCommand(random: Random, scripts: readonly ScriptName[]): Command {
         mode: random.pick(CRASH_MODES),
         hit: 1 + random.int(2),
       };
-    case "open-gate":
-      return { kind, key: random.int(KEYS) };
     case "outage":
       return { kind, is: random.chance(0.4) ? "begins" : "ends" };
     default:
@@ -120,12 +121,15 @@ function planRequest(
     case "retry":
     case "view":
       return { kind, submission: random.int(KEYS) };
-    case "decide":
+    case "decide": {
+      const isUnfit = random.chance(0.15);
       return {
         kind,
-        operation: random.int(6),
-        decision: random.pick(DecisionKindSchema.options),
+        operation: random.int(3),
+        approval: random.pick(isUnfit ? DecisionKindSchema.options : APPROVALS),
+        loss: random.pick(isUnfit ? DecisionKindSchema.options : LOSSES),
       };
+    }
     case "decide-all":
       return { kind, approval: random.weighted({ approve: 3, deny: 1, edit: 1 }) };
     case "read-page":

@@ -40,7 +40,11 @@ export class SimulatedThread extends ThreadDriver {
 
   /** Someone waits at a gate. */
   get isAtGate(): boolean {
-    return this.#gates.some((gate) => this.isWaitingAt(gate));
+    return this.heldGates.length > 0;
+  }
+
+  get heldGates(): string[] {
+    return this.#gates.filter((gate) => this.isWaitingAt(gate));
   }
 
   isWaitingAt(gate: string): boolean {

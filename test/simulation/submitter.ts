@@ -59,15 +59,18 @@ export class Submitter {
     return replayed ? "replayed" : "accepted";
   }
 
-  /** A caller without an answer asks again until it has one. */
-  async submitUnanswered(): Promise<void> {
+  /** A caller without an answer asks again until it has one. True when there was one. */
+  async submitUnanswered(): Promise<boolean> {
+    let wasUnanswered = false;
     for (const [key, command] of this.#commands) {
       for (const script of command.taken === null ? command.possible : []) {
+        wasUnanswered = true;
         const came = await this.submit(key, scriptOf(script));
         if (came === BROKEN) throw new Error("a submission broke off without a fault");
         if (command.taken !== null) break;
       }
     }
+    return wasUnanswered;
   }
 
   /** Every key that was accepted has its receipt still. */
