@@ -22,6 +22,8 @@ declare module "vitest" {
   }
   interface TaskMeta {
     simulation?: SimulationReport;
+    /** How often each thing was seen of concurrent callers. */
+    linearizability?: Readonly<Record<string, number>>;
   }
 }
 
