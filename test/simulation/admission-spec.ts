@@ -108,8 +108,8 @@ function named(thread: Thread, answer: Answer & { readonly kind: "receipt" }): T
   return [{ ...thread, admitted }];
 }
 
-function abort(thread: Thread, submissionId: string): readonly Outcome[] {
-  return here(thread, submissionId).flatMap((at): Outcome[] => {
+function abort(before: Thread, submissionId: string): readonly Outcome[] {
+  return here(before, submissionId).flatMap(([thread, at]): Outcome[] => {
     switch (thread.admitted[at]?.state) {
       case "queued":
         return [
@@ -131,8 +131,8 @@ function abort(thread: Thread, submissionId: string): readonly Outcome[] {
   });
 }
 
-function read(thread: Thread, submissionId: string): readonly Outcome[] {
-  return here(thread, submissionId).flatMap((at): Outcome[] => {
+function read(before: Thread, submissionId: string): readonly Outcome[] {
+  return here(before, submissionId).flatMap(([thread, at]): Outcome[] => {
     const begun = (as: State): Outcome[] =>
       ["running", "waiting"].map((state) => [say(state), become(thread, at, as)]);
     switch (thread.admitted[at]?.state) {
@@ -204,10 +204,16 @@ function lossOf(operationId: string): string {
   return `the loss of ${operationId}`;
 }
 
-/** Where the submission stands: one that no answer named yet may be it, as its id is told before it is used. */
-function here(thread: Thread, submissionId: string): number[] {
-  const at = thread.admitted.findIndex((each) => each.submissionId === submissionId);
-  return at === -1 ? [] : [at];
+/** Where the submission stands. One that no answer named yet may be it, and has its name from then on. */
+function here(thread: Thread, submissionId: string): readonly (readonly [Thread, number])[] {
+  const known = thread.admitted.findIndex((each) => each.submissionId === submissionId);
+  if (known !== -1) return [[thread, known]];
+  return thread.admitted.flatMap((each, at) => {
+    if (each.submissionId !== null) return [];
+    return [
+      [{ ...thread, admitted: thread.admitted.with(at, { ...each, submissionId }) }, at] as const,
+    ];
+  });
 }
 
 /** Everything before it has ended, or is about to, or blocks nobody: a call that was approved, and lost, parks its run (RUN-17). */

@@ -2,7 +2,7 @@
 import type { Request } from "./commands.ts";
 import { Decider, type Decided } from "./decider.ts";
 import { Reader } from "./reader.ts";
-import { replyOf, said } from "./reply.ts";
+import { BROKEN, replyOf, said } from "./reply.ts";
 import type { SimulatedThread } from "./simulated-thread.ts";
 import { Submitter } from "./submitter.ts";
 
@@ -32,7 +32,7 @@ export class Client {
   async #carryOut(request: Request): Promise<string> {
     switch (request.kind) {
       case "submit":
-        return this.submitter.submit(request.key, request.script, request.reply === "lost");
+        return this.#submit(request);
       case "abort":
         return this.#abort(request.submission);
       case "decide":
@@ -52,6 +52,15 @@ export class Client {
       case "explain":
         return said(await replyOf(this.reader.explain()), (state) => state);
     }
+  }
+
+  async #submit({ key, script, onBusy, reply }: Request & { kind: "submit" }): Promise<string> {
+    const came = await this.submitter.submit(key, { script, onBusy }, reply === "lost");
+    if (came === "accepted") this.#note(`accepted: ${onBusy}`);
+    const mayInterrupt = onBusy === "interrupt" && came !== BROKEN;
+    // Whoever was interrupted is gone from the gate.
+    if (mayInterrupt) await replyOf(this.#thread.openGate(...this.#thread.heldGates));
+    return came;
   }
 
   async #abort(index: number): Promise<string> {

@@ -1,6 +1,7 @@
 // What a simulated world does to one thread, as data: it prints as it is, and can be carried out again.
 import type { Failpoint } from "../../shared/failpoints.ts";
 import type { DecisionKind } from "../../shared/wire/operations.ts";
+import type { OnBusy } from "../../shared/wire/submission.ts";
 import type { CrashMode } from "../support/world.ts";
 import type { ScriptName } from "./scripts.ts";
 
@@ -11,6 +12,7 @@ export type Request =
       readonly kind: "submit";
       readonly key: number;
       readonly script: ScriptName;
+      readonly onBusy: OnBusy;
       /** `lost`: the caller never learns the answer. */
       readonly reply: "kept" | "lost";
     }

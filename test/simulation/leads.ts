@@ -1,5 +1,6 @@
 // What leads to a crash point that a random walk seldom passes: the commands before it, and the one that passes it. Pure.
 import type { Failpoint } from "../../shared/failpoints.ts";
+import type { OnBusy } from "../../shared/wire/submission.ts";
 import type { Command } from "./commands.ts";
 import type { ScriptName } from "./scripts.ts";
 
@@ -9,8 +10,8 @@ export interface Lead {
   readonly after: readonly Command[];
 }
 
-function submit(script: ScriptName): Command {
-  return { kind: "submit", key: 0, script, reply: "kept" };
+function submit(script: ScriptName, key = 0, onBusy: OnBusy = "enqueue"): Command {
+  return { kind: "submit", key, script, onBusy, reply: "kept" };
 }
 
 function due(times = 1): Command {
@@ -29,6 +30,10 @@ const LEADS: Readonly<Record<string, Lead>> = {
   "model-failure": {
     before: [submit("model-down"), { kind: "view", submission: 0 }],
     after: [due()],
+  },
+  join: {
+    before: [submit("slow-read"), submit("answer", 1, "join")],
+    after: [{ kind: "open-gate" }],
   },
   interruption: { before: [submit("slow-model"), { kind: "crash" }], after: [due()] },
   unknown: { before: LOST_CALL, after: [due()] },

@@ -2,6 +2,7 @@
 import { FAILPOINTS } from "../../shared/failpoints.ts";
 import { must } from "../../shared/assert.ts";
 import { DecisionKindSchema } from "../../shared/wire/operations.ts";
+import { OnBusySchema, type OnBusy } from "../../shared/wire/submission.ts";
 import type { CrashMode } from "../support/world.ts";
 import type { Command, CommandKind, Request } from "./commands.ts";
 import { leadTo } from "./leads.ts";
@@ -101,6 +102,11 @@ function planCommand(random: Random, scripts: readonly ScriptName[]): Command {
   }
 }
 
+/** What each key mostly asks for where the thread is busy. */
+function usualBusy(key: number): OnBusy {
+  return must((["enqueue", "join", "enqueue", "interrupt", "reject"] as const)[key], "a key");
+}
+
 function planRequest(
   random: Random,
   scripts: readonly ScriptName[],
@@ -114,6 +120,7 @@ function planRequest(
         kind,
         key,
         script: random.chance(0.2) ? random.weighted(SCRIPT_WEIGHTS) : usual,
+        onBusy: random.chance(0.9) ? usualBusy(key) : random.pick(OnBusySchema.options),
         reply: random.chance(0.15) ? "lost" : "kept",
       };
     }

@@ -152,6 +152,9 @@ class SeedRun {
         if (crash.mode !== "throw") {
           await this.#thread.reborn(life);
           if (!mayGoOn) return;
+        } else if (crash.point === "abort:after") {
+          // The abort is on record, and whoever waited for the run's sake is gone.
+          await replyOf(this.#thread.openGate(...this.#thread.heldGates));
         }
       }
       try {

@@ -1,11 +1,17 @@
 // Who submits: repeats what got no answer with the same key, and finds out when a key has two receipts, or admits two commands.
 import { deepStrictEqual } from "node:assert";
 import { must } from "../../shared/assert.ts";
-import type { Receipt } from "../../shared/wire/submission.ts";
+import { OnBusySchema, type OnBusy, type Receipt } from "../../shared/wire/submission.ts";
 import { Once } from "./once.ts";
 import { BROKEN, replyOf } from "./reply.ts";
 import { isScript, planOf, type ScriptName } from "./scripts.ts";
 import type { SimulatedThread } from "./simulated-thread.ts";
+
+/** What a key is for: the whole command, so that another of the two is another command. */
+export interface Work {
+  readonly script: ScriptName;
+  readonly onBusy: OnBusy;
+}
 
 export class Submitter {
   /** As they came, replays included. */
@@ -36,23 +42,25 @@ export class Submitter {
     return null;
   }
 
-  async submit(key: number, script: ScriptName, isReplyLost = false): Promise<string> {
+  async submit(key: number, work: Work, isReplyLost = false): Promise<string> {
+    const { script, onBusy } = work;
+    const value = renderWork(work);
     const command = this.#command(key);
-    command.begin(script);
+    command.begin(value);
     const plan = planOf(script, this.#thread.gateOf(key));
     // Of this thread alone, so that a model that fails once fails once for each.
-    const options = { key: `key-${key}`, note: `${this.#thread.threadId} ${key}` };
+    const options = { key: `key-${key}`, note: `${this.#thread.threadId} ${key}`, onBusy };
     const reply = await replyOf(this.#thread.submit(plan, options));
     if (isReplyLost && reply.kind === "answer") return "reply lost";
     if (reply.kind === "broken") return BROKEN;
     if (reply.kind === "refusal") {
-      if (reply.code === "IdempotencyConflict") command.conflicted(script);
-      else command.refused(script);
+      if (reply.code === "IdempotencyConflict") command.conflicted(value);
+      else command.refused(value);
       return reply.code;
     }
     const { receipt, replayed } = reply.answer;
-    if (replayed) command.replayed(script);
-    else command.applied(script);
+    if (replayed) command.replayed(value);
+    else command.applied(value);
     deepStrictEqual(receipt, this.#accepted.get(key) ?? receipt, "one key has one receipt");
     this.#accepted.set(key, receipt);
     this.receipts.push({ key: `key-${key}`, receipt });
@@ -63,9 +71,9 @@ export class Submitter {
   async submitUnanswered(): Promise<boolean> {
     let wasUnanswered = false;
     for (const [key, command] of this.#commands) {
-      for (const script of command.taken === null ? command.possible : []) {
+      for (const value of command.taken === null ? command.possible : []) {
         wasUnanswered = true;
-        const came = await this.submit(key, scriptOf(script));
+        const came = await this.submit(key, workOf(value));
         if (came === BROKEN) throw new Error("a submission broke off without a fault");
         if (command.taken !== null) break;
       }
@@ -77,7 +85,7 @@ export class Submitter {
   async replayAll(): Promise<void> {
     for (const [key, { taken }] of this.#commands) {
       if (taken === null) continue;
-      const came = await this.submit(key, scriptOf(taken));
+      const came = await this.submit(key, workOf(taken));
       if (came !== "replayed") throw new Error(`the replay of key ${key}: ${came}`);
     }
   }
@@ -89,6 +97,12 @@ export class Submitter {
   }
 }
 
-function scriptOf(name: string): ScriptName {
-  return must(isScript(name) ? name : null, "a command is a script's");
+function renderWork({ script, onBusy }: Work): string {
+  return `${script}/${onBusy}`;
+}
+
+function workOf(rendered: string): Work {
+  const [name = "", onBusy] = rendered.split("/");
+  const script = must(isScript(name) ? name : null, "a command is a script's");
+  return { script, onBusy: OnBusySchema.parse(onBusy) };
 }

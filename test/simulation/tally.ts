@@ -3,6 +3,7 @@ import { FAILPOINTS } from "../../shared/failpoints.ts";
 import { DecisionKindSchema } from "../../shared/wire/operations.ts";
 import { RECORD_TYPES } from "../../shared/wire/records.ts";
 import { OutcomeSchema } from "../../shared/wire/settlement.ts";
+import { OnBusySchema, SubmissionStateSchema } from "../../shared/wire/submission.ts";
 import { COMMAND_KINDS } from "./commands.ts";
 import { CRASH_MODES } from "./plan-commands.ts";
 import { BROKEN } from "./reply.ts";
@@ -18,12 +19,13 @@ export const SOMETIMES: readonly string[] = [
   ...DecisionKindSchema.options.map((kind) => `decided: ${kind}`),
   ...RECORD_TYPES.map((type) => `record: ${type}`),
   ...each("submit", "accepted", "replayed", "reply lost", "IdempotencyConflict", BROKEN),
-  "submit: AdmissionLimitExceeded",
-  ...each("abort", "dequeued", "signalled", "already-settled", "ThreadNotFound", BROKEN),
+  ...each("submit", "AdmissionLimitExceeded", "ThreadBusy"),
+  ...OnBusySchema.options.map((onBusy) => `accepted: ${onBusy}`),
+  ...each("abort", "dequeued", "signalled", "joined", "already-settled", BROKEN),
   ...each("decide", "applied", "replayed", "DecisionConflict", "InvalidState", BROKEN),
   ...each("decide-all", "applied", "nothing to decide"),
   ...each("retry", "resumed", "not-parked"),
-  ...each("view", "queued", "running", "waiting", "settled"),
+  ...SubmissionStateSchema.options.map((state) => `view: ${state}`),
   ...each("wait", "approval", "unknown-outcome", "retry-backoff", "attempts-exhausted"),
   ...each("alarm", "early", "due", "late", "again"),
   ...each("limit", "duration"),
