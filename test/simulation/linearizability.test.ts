@@ -5,7 +5,7 @@ import { recordHistory, type History } from "./concurrent-callers.ts";
 import { findOrder } from "./linearize.ts";
 import { ENOUGH_SEEDS, SIMULATION } from "./settings.ts";
 
-const HISTORIES = Math.ceil(SIMULATION.seeds / 2);
+const HISTORIES = Math.ceil(SIMULATION.seeds / 3);
 const BATCH = 25;
 const BATCH_TIMEOUT_MILLIS = 120_000;
 

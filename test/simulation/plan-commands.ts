@@ -57,7 +57,7 @@ const TOGETHER_WEIGHTS: Readonly<Record<Request["kind"], number>> = {
 export function planCommands(seed: number): Command[] {
   const random = new Random(seed);
   const scripts = Array.from({ length: KEYS }, () => random.weighted(SCRIPT_WEIGHTS));
-  const length = 6 + random.int(9);
+  const length = 4 + random.int(9);
   const commands: Command[] = Array.from({ length }, () => planCommand(random, scripts));
   // Every seed crashes somewhere, and the seeds go through points and modes in turn, so that a run of many leaves none out.
   const point = must(FAILPOINTS[seed % FAILPOINTS.length], "there are failpoints");
