@@ -1,5 +1,5 @@
 // `npm run test:simulation -- --seeds N [--from S]`, or `--seed S` for one: seeds of test/simulation, as in `npm test` but as many as asked for,
-// and what they saw. A seed that breaks a promise is printed with its commands.
+// and what they saw. A seed that breaks a promise is printed with its commands; run alone, with those of them that it takes.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -5,7 +5,7 @@ import type { SubmissionView } from "../../shared/wire/submission.ts";
 import { resetOptions, testOptions } from "../support/test-options.ts";
 import { world } from "../support/world.ts";
 import { Client } from "./client.ts";
-import type { AlarmTime, Command, CommandKind } from "./commands.ts";
+import { renderCommand, type AlarmTime, type Command, type CommandKind } from "./commands.ts";
 import { Faults } from "./faults.ts";
 import { KEYS } from "./plan-commands.ts";
 import { BROKEN, replyOf } from "./reply.ts";
@@ -46,6 +46,8 @@ export async function runSeed(commands: readonly Command[]): Promise<SeedReport>
     for (const command of commands) await run.step(command);
     await run.close();
     return run.report();
+  } catch (cause) {
+    throw new Error(["what came before:", ...run.report().transcript].join("\n  "), { cause });
   } finally {
     run.faults.stop();
     resetOptions();
@@ -77,10 +79,11 @@ class SeedRun {
     const before = startsNothing ? {} : await this.#thread.incarnation();
     const came = await this.#perform(command);
     const isBroken = came.includes(BROKEN);
-    if (isBroken && !this.faults.hasFired)
+    if (isBroken && !this.faults.hasFired) {
       throw new Error(`${command.kind} broke off without a crash`);
+    }
     if (!startsNothing) await this.#recover(before, command.kind === "together");
-    this.#transcript.push(`${command.kind}: ${came}`);
+    this.#transcript.push(`${renderCommand(command)} → ${came}`);
   }
 
   async #perform(command: Command): Promise<string> {

@@ -4,6 +4,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { renderCommand, type Command } from "./commands.ts";
 import { planCommands } from "./plan-commands.ts";
 import { runSeed, type SeedReport } from "./run-seed.ts";
+import { shrink } from "./shrink.ts";
 import { ENOUGH_SEEDS, SIMULATION } from "./settings.ts";
 import { Tally } from "./tally.ts";
 
@@ -22,12 +23,21 @@ async function runOrTell(seed: number, commands: readonly Command[]): Promise<Se
   try {
     return await runSeed(commands);
   } catch (cause) {
-    const listed = commands.map((command) => `  ${renderCommand(command)}`).join("\n");
+    // Alone, the seed is reduced to the commands that it fails by.
+    const needed = SIMULATION.seeds === 1 ? await shrink(commands, fails) : commands;
+    const listed = needed.map((command) => `  ${renderCommand(command)}`).join("\n");
     throw new Error(
       `seed ${seed} broke a promise. Again: npm run test:simulation -- --seed ${seed}\n${listed}`,
       { cause },
     );
   }
+}
+
+function fails(commands: readonly Command[]): Promise<boolean> {
+  return runSeed(commands).then(
+    () => false,
+    () => true,
+  );
 }
 
 afterAll(() => {
@@ -45,6 +55,7 @@ describe("seeds", () => {
       for (let seed = first; seed <= last; seed += 1) {
         const report = await runOrTell(seed, planCommands(seed));
         expect(report.steps).toBeGreaterThan(0);
+        if (SIMULATION.seeds === 1) console.info(report.transcript.join("\n"));
         tally.add(report);
       }
     },
