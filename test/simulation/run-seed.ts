@@ -103,9 +103,11 @@ class SeedRun {
         // And nobody who is not there: so it wakes first.
         await this.#thread.incarnation();
         await this.#thread.evict();
+        await this.#thread.expectArmed();
         return "done";
       case "crash":
         await this.#thread.crash();
+        await this.#thread.expectArmed();
         return "done";
       case "arm":
         this.faults.arm(command);
@@ -154,7 +156,7 @@ class SeedRun {
         this.#seen.push(`crash: ${crash.mode}`, `fired: ${crash.point}`);
         if (crash.mode !== "throw") {
           await this.#thread.reborn(life);
-          if (!mayGoOn) return;
+          if (!mayGoOn) return this.#thread.expectArmed();
         } else if (crash.point === "abort:after") {
           // The abort is on record, and whoever waited for the run's sake is gone.
           await replyOf(this.#thread.openGate(...this.#thread.heldGates));

@@ -2,6 +2,7 @@
 import { env, runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
 import { z } from "zod";
+import { readDump } from "../../shared/testing/dump.store.ts";
 import type { RecordPage } from "../../shared/wire/progress.ts";
 import { ThreadDriver } from "../support/thread-driver.ts";
 import { world } from "../support/world.ts";
@@ -78,6 +79,13 @@ export class SimulatedThread extends ThreadDriver {
       const now = await this.incarnation().catch(() => before);
       return now !== before;
     });
+  }
+
+  /** An object that just woke, and was asked for nothing yet, has its alarm armed for what is due (ALM-04). */
+  async expectArmed(): Promise<void> {
+    const { due, alarm } = await this.inObject((storage) => readDump(storage));
+    if ((due?.dueAt ?? null) === alarm) return;
+    throw new Error(`it woke with work due at ${due?.dueAt} and its alarm at ${alarm}`);
   }
 
   page(after: number, limit: number): Promise<RecordPage> {

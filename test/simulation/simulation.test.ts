@@ -49,7 +49,7 @@ afterAll(() => {
 
 describe("seeds", () => {
   it.each(batches)(
-    "[QUA-01, QUA-02, REC-01, RUN-01, ALM-03, THR-01, THR-03] $first to $last keep every promise",
+    "[QUA-01, QUA-02, REC-01, RUN-01, ALM-03, ALM-04, THR-01, THR-03] $first to $last keep every promise",
     { timeout: BATCH_TIMEOUT_MILLIS },
     async ({ first, last }) => {
       for (let seed = first; seed <= last; seed += 1) {
