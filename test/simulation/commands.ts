@@ -50,7 +50,9 @@ export type Command =
   /** Lets through whoever waits. */
   | { readonly kind: "open-gate" }
   /** The host's tool authorizer fails until it comes back: attempts make no progress meanwhile. */
-  | { readonly kind: "outage"; readonly is: "begins" | "ends" };
+  | { readonly kind: "outage"; readonly is: "begins" | "ends" }
+  /** Another deployment comes, without the agent or with it: every object begins a new life. */
+  | { readonly kind: "deploy"; readonly agent: "gone" | "back" };
 
 export const COMMAND_KINDS = [
   "submit",
@@ -70,6 +72,7 @@ export const COMMAND_KINDS = [
   "arm",
   "open-gate",
   "outage",
+  "deploy",
 ] as const satisfies readonly Command["kind"][];
 
 export type CommandKind = (typeof COMMAND_KINDS)[number];

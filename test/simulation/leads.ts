@@ -23,6 +23,11 @@ const LOST_CALL: readonly Command[] = [submit("slow-act"), { kind: "crash" }];
 
 const OUTAGE: readonly Command[] = [{ kind: "outage", is: "begins" }, submit("acts")];
 
+/** A run that waits for approval, and whose agent the next deployment does not have. */
+const GONE: readonly Command[] = [submit("asks"), { kind: "deploy", agent: "gone" }];
+
+const APPROVE: Command = { kind: "decide-all", approval: "approve" };
+
 const NONE: Lead = { before: [], after: [] };
 
 /** By what stands before the colon. */
@@ -32,20 +37,23 @@ const LEADS: Readonly<Record<string, Lead>> = {
     after: [due()],
   },
   join: {
-    before: [submit("slow-read"), submit("answer", 1, "join")],
-    after: [{ kind: "open-gate" }],
+    before: [submit("slow-read"), submit("slow-model", 1, "join")],
+    // The host then does as the joined input says, and waits at its gate.
+    after: [{ kind: "open-gate" }, due(), { kind: "view", submission: 1 }],
   },
   interruption: { before: [submit("slow-model"), { kind: "crash" }], after: [due()] },
   unknown: { before: LOST_CALL, after: [due()] },
   "approval-request": { before: [], after: [submit("asks")] },
   park: { before: LOST_CALL, after: [due()] },
+  unbound: { before: GONE, after: [APPROVE] },
+  expire: { before: [...GONE, APPROVE], after: [due()] },
   yield: { before: [], after: [submit("takes-time")] },
   charge: { before: OUTAGE, after: [due()] },
   rearm: { before: [], after: OUTAGE },
   abort: { before: [submit("asks")], after: [{ kind: "abort", submission: 0 }] },
   decide: {
     before: [submit("asks-twice")],
-    after: [{ kind: "decide-all", approval: "approve" }],
+    after: [APPROVE],
   },
   retry: {
     before: [...OUTAGE, due(6), { kind: "outage", is: "ends" }],

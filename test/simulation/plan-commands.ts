@@ -40,6 +40,7 @@ const WEIGHTS: Readonly<Record<CommandKind, number>> = {
   arm: 16,
   "open-gate": 6,
   outage: 4,
+  deploy: 3,
 };
 
 const TOGETHER_WEIGHTS: Readonly<Record<Request["kind"], number>> = {
@@ -95,6 +96,8 @@ function planCommand(random: Random, scripts: readonly ScriptName[]): Command {
         mode: random.pick(CRASH_MODES),
         hit: 1 + random.int(2),
       };
+    case "deploy":
+      return { kind, agent: random.chance(0.4) ? "gone" : "back" };
     case "outage":
       return { kind, is: random.chance(0.4) ? "begins" : "ends" };
     default:

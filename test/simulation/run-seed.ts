@@ -33,6 +33,7 @@ const STARTS_NOTHING: ReadonlySet<CommandKind> = new Set([
   "outage",
   "evict",
   "crash",
+  "deploy",
 ]);
 
 const MAX_CRASHES_IN_A_STEP = 10;
@@ -117,6 +118,9 @@ class SeedRun {
         await replyOf(this.#thread.openGate(...this.#thread.heldGates));
         this.#seen.push("gate: opened");
         return "opened";
+      case "deploy":
+        await this.#deploy(command.agent === "back");
+        return command.agent;
       case "outage":
         testOptions.authorize = () =>
           command.is === "ends" || Promise.reject(new Error("the authorizer is down"));
@@ -124,6 +128,13 @@ class SeedRun {
       default:
         return this.#client.request(command);
     }
+  }
+
+  /** Every agent of these threads is one. */
+  async #deploy(hasAgent: boolean): Promise<void> {
+    testOptions.agents = hasAgent ? (all) => all : () => [];
+    await this.#thread.crash();
+    await this.#thread.expectArmed();
   }
 
   async #alarm(when: AlarmTime, times: number): Promise<string> {
@@ -180,6 +191,7 @@ class SeedRun {
   async close(): Promise<void> {
     this.faults.stop();
     testOptions.authorize = () => true;
+    await this.#deploy(true);
     const { submitter } = this.#client;
     await this.#thread.openAll();
     await this.#quiesce();
