@@ -119,13 +119,15 @@ export class LiveRun {
     return this.#hasEnded;
   }
 
-  /** Takes committed records in, its own and those of controls, with the state that they fold to. */
+  /** Takes committed records in, its own and those of controls, with the state that they fold to. A committed abort stops the work here, so
+   * that nothing that fails after the commit can leave it running. */
   observe(state: RunState, appended: Appended): void {
     this.#state = state;
     this.#size = {
       records: this.#size.records + appended.records.length,
       bytes: this.#size.bytes + appended.bytes,
     };
+    if (state.abort !== null) this.stop("abort");
   }
 
   /** Every record from the run's first to `tail` is the run's own. */

@@ -73,6 +73,7 @@ describe("setup", () => {
       "test",
       "test:kill",
       "test:fuzz",
+      "test:simulation",
       "keys",
       "bench",
     ]) {
