@@ -53,6 +53,10 @@ export const FAILPOINTS = [
   "decide:after",
   "retry:inside",
   "retry:after",
+  "delete:inside",
+  "delete:after",
+  "teardown:inside",
+  "teardown:after",
   "rearm:inside",
 ] as const;
 

@@ -48,6 +48,7 @@ const LEADS: Readonly<Record<string, Lead>> = {
   unbound: { before: GONE, after: [APPROVE] },
   expire: { before: [...GONE, APPROVE], after: [due()] },
   yield: { before: [], after: [submit("takes-time")] },
+  step: { before: [], after: [submit("steps")] },
   charge: { before: OUTAGE, after: [due()] },
   rearm: { before: [], after: OUTAGE },
   abort: { before: [submit("asks")], after: [{ kind: "abort", submission: 0 }] },

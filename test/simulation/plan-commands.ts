@@ -1,5 +1,5 @@
 // A seed's commands. Pure: the same seed is the same list, and nothing else is drawn while it runs.
-import { FAILPOINTS } from "../../shared/failpoints.ts";
+import { LIVING_POINTS } from "../support/crash-points.ts";
 import { must } from "../../shared/assert.ts";
 import { DecisionKindSchema } from "../../shared/wire/operations.ts";
 import { OnBusySchema, type OnBusy } from "../../shared/wire/submission.ts";
@@ -61,8 +61,8 @@ export function planCommands(seed: number): Command[] {
   const length = 4 + random.int(9);
   const commands: Command[] = Array.from({ length }, () => planCommand(random, scripts));
   // Every seed crashes somewhere, and the seeds go through points and modes in turn, so that a run of many leaves none out.
-  const point = must(FAILPOINTS[seed % FAILPOINTS.length], "there are failpoints");
-  const round = Math.floor(seed / FAILPOINTS.length);
+  const point = must(LIVING_POINTS[seed % LIVING_POINTS.length], "there are failpoints");
+  const round = Math.floor(seed / LIVING_POINTS.length);
   const mode = must(CRASH_MODES[round % CRASH_MODES.length], "there are modes");
   const { before, after } = leadTo(point);
   return [...before, { kind: "arm", point, mode, hit: 1 }, ...after, ...commands];
@@ -92,7 +92,7 @@ function planCommand(random: Random, scripts: readonly ScriptName[]): Command {
     case "arm":
       return {
         kind,
-        point: random.pick(FAILPOINTS),
+        point: random.pick(LIVING_POINTS),
         mode: random.pick(CRASH_MODES),
         hit: 1 + random.int(2),
       };

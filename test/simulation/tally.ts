@@ -1,5 +1,5 @@
 // What a whole run of seeds saw, and what it has to see sometimes (QUA-03). Pure.
-import { FAILPOINTS } from "../../shared/failpoints.ts";
+import { LIVING_POINTS } from "../support/crash-points.ts";
 import { DecisionKindSchema } from "../../shared/wire/operations.ts";
 import { RECORD_TYPES } from "../../shared/wire/records.ts";
 import { OutcomeSchema } from "../../shared/wire/settlement.ts";
@@ -14,7 +14,7 @@ import type { SimulationReport } from "./settings.ts";
 export const SOMETIMES: readonly string[] = [
   ...COMMAND_KINDS.map((kind) => `command: ${kind}`),
   ...CRASH_MODES.map((mode) => `crash: ${mode}`),
-  ...FAILPOINTS.map((point) => `fired: ${point}`),
+  ...LIVING_POINTS.map((point) => `fired: ${point}`),
   ...OutcomeSchema.options.map((outcome) => `outcome: ${outcome}`),
   ...DecisionKindSchema.options.map((kind) => `decided: ${kind}`),
   ...RECORD_TYPES.map((type) => `record: ${type}`),

@@ -33,7 +33,7 @@ export async function runAttempt(
 
 async function runSteps(core: ThreadCore, live: LiveRun, budget: EventBudget): Promise<AttemptEnd> {
   for (;;) {
-    if (live.stopReason === "ceiling") return "abandoned";
+    if (live.stopReason === "ceiling" || live.stopReason === "deleted") return "abandoned";
     if (live.state.settlement !== null) return "settled";
     const step = decideStep(live.state, stepFacts(core, live));
     switch (step.kind) {

@@ -15,7 +15,7 @@ import type { HistoryRun } from "./select-history.ts";
 import type { RunState } from "./run-state.ts";
 
 /** Why an attempt's work was stopped from outside. */
-export type StopReason = "abort" | "deadline" | "ceiling" | "attempt-failed";
+export type StopReason = "abort" | "deadline" | "ceiling" | "deleted" | "attempt-failed";
 
 export interface InFlight {
   readonly toolName: string;
@@ -109,6 +109,7 @@ export class LiveRun {
     return reason === "abort" ||
       reason === "deadline" ||
       reason === "ceiling" ||
+      reason === "deleted" ||
       reason === "attempt-failed"
       ? reason
       : null;
