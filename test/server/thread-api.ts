@@ -1,4 +1,4 @@
-// The HTTP interface as the kill test uses it. Answers are parsed by the schemas of the wire; an unexpected status is an error.
+// The HTTP interface as the tests of a real server use it. Answers are parsed by the schemas of the wire; an unexpected status is an error.
 import { z } from "zod";
 import type { ThreadRecord } from "../../shared/wire/records.ts";
 import {
@@ -10,7 +10,13 @@ import {
 } from "../../shared/wire/operations.ts";
 import { RecordPageSchema } from "../../shared/wire/progress.ts";
 import { SettlementSchema, type Settlement } from "../../shared/wire/settlement.ts";
-import { SubmitResultSchema, type SubmitResult } from "../../shared/wire/submission.ts";
+import {
+  SubmissionViewSchema,
+  SubmitResultSchema,
+  type SubmissionView,
+  type SubmitRequest,
+  type SubmitResult,
+} from "../../shared/wire/submission.ts";
 import { API_KEY } from "./server.ts";
 
 const REQUEST_TIMEOUT_MILLIS = 30_000;
@@ -24,12 +30,17 @@ export class ThreadApi {
   }
 
   /** Rejects when the server dies meanwhile. */
-  async submit(thread: string, key: string): Promise<SubmitResult> {
+  async submit(thread: string, key: string, request: SubmitRequest): Promise<SubmitResult> {
     const { body } = await this.#call("POST", `${thread}/submissions`, {
       headers: { "idempotency-key": key },
-      body: { agent: "job-runner", input: { job: key } },
+      body: request,
     });
     return SubmitResultSchema.parse(body);
+  }
+
+  async submission(thread: string, submissionId: string): Promise<SubmissionView> {
+    const { body } = await this.#call("GET", `${thread}/submissions/${submissionId}`, {});
+    return SubmissionViewSchema.parse(body);
   }
 
   /** Null when it is still owed after the wait. */
