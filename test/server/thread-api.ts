@@ -11,8 +11,10 @@ import {
 import { RecordPageSchema } from "../../shared/wire/progress.ts";
 import { SettlementSchema, type Settlement } from "../../shared/wire/settlement.ts";
 import {
+  AbortResultSchema,
   SubmissionViewSchema,
   SubmitResultSchema,
+  type AbortResult,
   type SubmissionView,
   type SubmitRequest,
   type SubmitResult,
@@ -21,6 +23,17 @@ import { API_KEY } from "./server.ts";
 
 const REQUEST_TIMEOUT_MILLIS = 30_000;
 const OWED = 202;
+
+/** The server answered, and refused. */
+export class ApiRefusal extends Error {
+  override readonly name = "ApiRefusal";
+  readonly status: number;
+
+  constructor(call: string, status: number, text: string) {
+    super(`${call}: ${status} ${text}`);
+    this.status = status;
+  }
+}
 
 export class ThreadApi {
   readonly #baseUrl: string;
@@ -61,6 +74,27 @@ export class ThreadApi {
     return DecideResultSchema.parse(body);
   }
 
+  async abort(thread: string, submissionId: string): Promise<AbortResult> {
+    const path = `${thread}/submissions/${submissionId}/abort`;
+    return AbortResultSchema.parse((await this.#call("POST", path, { body: {} })).body);
+  }
+
+  /** Any other reading of a thread, which is not looked into. */
+  async read(thread: string, what: "" | "/explain" | "/usage" | "/submissions"): Promise<void> {
+    await this.#call("GET", `${thread}${what}`, {});
+  }
+
+  /** The stream's body. `signal` ends it. */
+  async events(thread: string, query: string, signal: AbortSignal): Promise<ReadableStream> {
+    const path = `${thread}/events?${query}`;
+    const response = await fetch(`${this.#baseUrl}/v1/threads/${path}`, {
+      headers: { authorization: `Bearer ${API_KEY}` },
+      signal,
+    });
+    if (response.ok && response.body !== null) return response.body;
+    throw new ApiRefusal(`GET ${path}`, response.status, await response.text());
+  }
+
   /** All records past `after`. */
   async records(thread: string, after: number): Promise<ThreadRecord[]> {
     const records: ThreadRecord[] = [];
@@ -89,7 +123,7 @@ export class ThreadApi {
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MILLIS),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    if (!response.ok) throw new ApiRefusal(`${method} ${path}`, response.status, text);
     return { status: response.status, body: z.json().parse(JSON.parse(text)) };
   }
 }
