@@ -22,7 +22,7 @@ export interface Life {
   turnsAtEnd: number;
 }
 
-/** Kills until the time is over. The server is up when it returns. */
+/** Kills until the time is over, and once more then. The server is up when it returns. */
 export async function killAgainAndAgain(
   world: SoakWorld,
   lives: Life[],
@@ -37,13 +37,15 @@ export async function killAgainAndAgain(
     const planned = Math.max(0, planKillMillis(random) - SETTLE_MILLIS);
     await sleep(Math.max(0, Math.min(planned, left)));
     life.rssAtEndMiB = rssMiB(server);
-    if (planned >= left) return;
     life.turnsAtEnd = world.counted("turns");
     await server.kill();
     world.count("kills");
     life.storageBytesAtEnd = await storedBytes(server.storage);
     await server.start();
+    if (planned >= left) break;
   }
+  const last = await beginLife(server, lives);
+  last.rssAtEndMiB = rssMiB(server);
 }
 
 async function beginLife(server: Server, lives: Life[]): Promise<Life> {
