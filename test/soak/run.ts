@@ -17,7 +17,9 @@ import { printSoak } from "./soak-report.ts";
 import { SoakWorld } from "./soak-world.ts";
 
 const MAX_SHOWN_FAULTS = 20;
-const LANES = 8;
+const LANES = 10;
+/** The last of them. */
+const BUSY_LANES = 2;
 
 const { values } = parseArgs({
   options: { minutes: { type: "string", default: "15" }, seed: { type: "string" } },
@@ -61,7 +63,11 @@ async function soak(): Promise<void> {
   // A part that fails ends the test; the others are left where they are.
   const people = Promise.all([decideAll(world), readAll(world, seeded(seed ^ 0x4ead))]);
   const lanes = Array.from({ length: LANES }, (_, number) =>
-    runLane(world, { number, isLong: number % 2 === 0 }, seed),
+    runLane(
+      world,
+      { number, isLong: number % 2 === 0, isBusy: number >= LANES - BUSY_LANES },
+      seed,
+    ),
   );
   const load = Promise.all(lanes);
   const broken = Promise.all([people, load]);

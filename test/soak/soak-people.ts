@@ -46,8 +46,8 @@ async function decide(world: SoakWorld, thread: SoakThread, operation: Operation
   } catch (error) {
     if (!(error instanceof ApiRefusal)) throw error;
     // An abort may have closed the question meanwhile.
-    if (job.plan.kind === "abort" && error.status < 500)
-      world.count("questions closed by an abort");
+    const isStoppable = job.plan.kind === "abort" || job.isBusy;
+    if (isStoppable && error.status < 500) world.count("questions closed by an abort");
     else world.report(`${operationId} could not be decided: ${error.message}`);
   }
 }

@@ -1,5 +1,6 @@
 // What the soak test's load and faults are, drawn from its seed: kinds of work, their sizes, and the times between kills. Pure, and imported
 // by the deployment: nothing of a platform.
+import type { OnBusy } from "../../shared/wire/submission.ts";
 import { pick, type Random } from "../server/seeded.ts";
 
 export const KINDS = ["answer", "tools", "approval", "abort"] as const;
@@ -28,6 +29,8 @@ export interface JobPlan {
   readonly kind: Kind;
   /** What a person says to an `approval`. */
   readonly decision: "approve" | "deny" | "edit";
+  /** On a thread that is meant to be busy: what it does there. Elsewhere it enqueues. */
+  readonly onBusy: OnBusy;
   /** When an `abort` is sent after its receipt. */
   readonly abortAfterMillis: number;
   /** Its events are followed to the end. */
@@ -42,6 +45,7 @@ export function planJob(name: string, random: Random): JobPlan {
     key: `${kind}-${name}`,
     kind,
     decision: pick(["approve", "deny", "edit"], random),
+    onBusy: pick(["enqueue", "join", "join", "reject", "interrupt"], random),
     abortAfterMillis: random() * 800,
     isFollowed: random() < 0.3,
     pauseMillis: random() * 600,

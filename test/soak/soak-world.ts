@@ -17,12 +17,14 @@ const RETRY_MILLIS = 25;
 export class SoakJob {
   readonly plan: JobPlan;
   readonly thread: string;
+  readonly isBusy: boolean;
   receipt: Receipt | null = null;
   settlement: Settlement | null = null;
 
-  constructor(plan: JobPlan, thread: string) {
+  constructor(plan: JobPlan, { name, isBusy }: SoakThread) {
     this.plan = plan;
-    this.thread = thread;
+    this.thread = name;
+    this.isBusy = isBusy;
   }
 }
 
@@ -32,6 +34,8 @@ export interface SoakThread {
   readonly open: Set<SoakJob>;
   /** Records as JSON; the index is the sequence less one. */
   readonly watched: string[];
+  /** Its work joins, rejects and interrupts: what a run answers, and whether it is aborted, depends on the moment. */
+  readonly isBusy: boolean;
   /** No more work is submitted to it. */
   isRetired: boolean;
 }
@@ -62,10 +66,10 @@ export class SoakWorld {
     return this.counts.get(what) ?? 0;
   }
 
-  threadOf(name: string): SoakThread {
+  threadOf(name: string, isBusy: boolean): SoakThread {
     const known = this.threads.get(name);
     if (known !== undefined) return known;
-    const thread: SoakThread = { name, open: new Set(), watched: [], isRetired: false };
+    const thread: SoakThread = { name, isBusy, open: new Set(), watched: [], isRetired: false };
     this.threads.set(name, thread);
     return thread;
   }
