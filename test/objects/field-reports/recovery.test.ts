@@ -169,6 +169,8 @@ describe("a duty", () => {
       // The object may be gone before it answers.
       await thread.openGate(gate).catch(() => undefined);
       await expect.poll(() => world.disarm()).toBe(0);
+      // What was lost with it comes to the gate again.
+      await persistently(() => thread.openGate(gate));
       await thread.toQuiescence();
       for (const { receipt } of [first, second]) {
         expect(await thread.settlement(receipt.submissionId)).toMatchObject({
