@@ -72,6 +72,7 @@ describe("setup", () => {
       "check",
       "test",
       "test:kill",
+      "test:soak",
       "test:fuzz",
       "test:simulation",
       "keys",
