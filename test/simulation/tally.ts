@@ -22,7 +22,7 @@ export const SOMETIMES: readonly string[] = [
   ...each("submit", "AdmissionLimitExceeded", "ThreadBusy", "AgentNotFound"),
   ...OnBusySchema.options.map((onBusy) => `accepted: ${onBusy}`),
   ...each("abort", "dequeued", "signalled", "joined", "already-settled", BROKEN),
-  ...each("decide", "applied", "replayed", "DecisionConflict", "InvalidState", BROKEN),
+  ...each("decide", "applied", "replayed", "DecisionConflict", "InvalidState"),
   ...each("decide-all", "applied", "nothing to decide"),
   ...each("retry", "resumed", "not-parked"),
   ...SubmissionStateSchema.options.map((state) => `view: ${state}`),
