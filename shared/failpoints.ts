@@ -57,6 +57,8 @@ export const FAILPOINTS = [
   "delete:after",
   "teardown:inside",
   "teardown:after",
+  "lane:inside",
+  "lane:after",
   "rearm:inside",
 ] as const;
 

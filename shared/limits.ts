@@ -53,6 +53,13 @@ export const EVENT_CEILING_MILLIS = 14 * 60_000;
 export const YIELD_AFTER_MILLIS = 10 * 60_000;
 /** ALM-03. */
 export const ALARM_BACKOFF = { baseMillis: 100, capMillis: 5_000 } as const;
+/** LANE-03: a lane without progress waits a second at least. */
+export const LANE_BACKOFF = { baseMillis: 2_000, capMillis: 5 * 60_000 } as const;
+/** LANE-03: waves without progress before a lane is parked, and how often a parked one is looked at. */
+export const MAX_UNCHANGED_WAVES = 8;
+export const LANE_PARKED_RECHECK_MILLIS = 60 * 60_000;
+/** LANE-01. */
+export const MAX_LANE_TIMEOUT_MILLIS = 300_000;
 /** RUN-15: the first retry of a model call comes after half a second to a second. */
 export const MODEL_RETRY_BACKOFF = { baseMillis: 1_000, capMillis: 30_000 } as const;
 /** RUN-15: what a provider's Retry-After is taken for at most; a run ends by its own deadline long before. */

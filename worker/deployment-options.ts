@@ -8,6 +8,7 @@ import type { Agent } from "../shared/define/agent.ts";
 import type { Environment } from "../shared/define/environment.ts";
 import { PriceTableSchema } from "../shared/define/prices.ts";
 import { refuseUnknownFields, validateDefinition } from "../shared/define/validate-definition.ts";
+import { MAX_LANE_TIMEOUT_MILLIS } from "../shared/limits.ts";
 import { HoldfastError } from "../shared/errors/holdfast-error.ts";
 import type { AgentView } from "../shared/wire/agent-view.ts";
 import type { CallerOf } from "./auth/verify-token.ts";
@@ -28,6 +29,8 @@ const FIELDS = [
   "authorizeOperation",
   "toolAuthorization",
   "selectBinding",
+  "lanes",
+  "hostLanesForMutation",
   "onToolFailure",
   "onEvent",
   "services",
@@ -97,7 +100,27 @@ const AgentsSchema = z.object({
     }),
 });
 
+const LaneSchema = z.strictObject({
+  id: z
+    .string()
+    .min(1)
+    .max(128)
+    .refine((id) => !id.startsWith("holdfast:"), { message: "the prefix holdfast: is taken" }),
+  dispatchTimeoutMillis: z.int().min(1).max(MAX_LANE_TIMEOUT_MILLIS),
+  phase: z.enum(["concurrent", "after-native"]).optional(),
+  run: z.custom((value) => typeof value === "function", { message: "a function" }),
+});
+
 const OptionalSchema = z.object({
+  lanes: z
+    .array(LaneSchema)
+    .superRefine((lanes, context) => {
+      const ids = lanes.map(({ id }) => id);
+      const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+      if (twice === undefined) return;
+      context.addIssue({ code: "custom", message: `two have the id ${twice}` });
+    })
+    .optional(),
   prices: PriceTableSchema.optional(),
   selectBinding: z
     .strictObject({

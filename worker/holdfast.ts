@@ -21,6 +21,13 @@ export type {
   ToolAuthorization,
   ToolAuthorizationRequest,
 } from "../durable-objects/thread/run/authorize-tools.ts";
+export type {
+  Envelope,
+  HostLanesForMutation,
+  Lane,
+  LaneWave,
+  Mutation,
+} from "../durable-objects/scheduler/lane.ts";
 export type { ObjectEvent, OnEvent } from "../durable-objects/platform/wrap-event.ts";
 export type { OnToolFailure, ToolFailure } from "../durable-objects/thread/observe-failures.ts";
 export type { ThreadLimits } from "../durable-objects/thread/thread-limits.ts";

@@ -7,6 +7,7 @@ import type { Failpoints } from "../../shared/failpoints.ts";
 import { errorName, logEvent } from "../platform/log.ts";
 import { NATIVE_LANE, planRetry, type Due, type LaneEntry } from "./due.ts";
 import type { DueQueue } from "./due-queue.ts";
+import type { Lanes } from "./lanes.ts";
 
 /** The deadlines that all work of one event shares (ALM-02). New arrivals renew neither. */
 export interface EventBudget {
@@ -14,9 +15,9 @@ export interface EventBudget {
   readonly ceilingAt: EpochMillis;
 }
 
-/** What a lane does in an event, given its entry as the event found it. Contract: resolves with what it still owes; a rejection is a
+/** What the runs do in an event, given their lane's entry as the event found it. Contract: resolves with what it still owes; a rejection is a
  * failed wave, retried with backoff. */
-export type LaneWave = (budget: EventBudget, entry: WaveEntry) => Promise<Due>;
+export type NativeWave = (budget: EventBudget, entry: WaveEntry) => Promise<Due>;
 
 export interface WaveEntry extends LaneEntry {
   /** A wave before this one failed, or died: whatever is started now is charged before anything is read. */
@@ -51,7 +52,8 @@ export interface AlarmPassPorts {
   readonly random: () => number;
   readonly failpoints: Failpoints;
   readonly limits: EventLimits;
-  readonly runNative: LaneWave;
+  readonly runNative: NativeWave;
+  readonly lanes: Lanes;
   readonly tracer: PassTracer;
   /** Ends this incarnation: the last resort when the re-arm itself cannot be committed. Awaited, so that the alarm's delivery fails with
    * it and the platform redelivers it. */
@@ -61,11 +63,15 @@ export interface AlarmPassPorts {
 export class AlarmPass {
   readonly #ports: AlarmPassPorts;
   #running: Promise<void> | null = null;
+  /** There may be due runs that no wave of this pass has looked for. */
+  #isNativeWanted = false;
+  #look: () => void = () => undefined;
   /** An alarm was delivered to the pass that runs: the slot is empty. */
   #hasUsedAlarm = false;
 
   constructor(ports: AlarmPassPorts) {
     this.#ports = ports;
+    ports.lanes.onEnrolled = () => this.#look();
   }
 
   /** Runs a pass, or joins the one that runs. Never rejects (ALM-03). */
@@ -75,6 +81,8 @@ export class AlarmPass {
       this.#hasUsedAlarm = true;
       tracer.hold();
     }
+    this.#isNativeWanted = true;
+    this.#look();
     this.#running ??= this.#pass(cause).finally(() => {
       tracer.release();
       this.#running = null;
@@ -84,33 +92,97 @@ export class AlarmPass {
   }
 
   async #pass(cause: PassCause): Promise<void> {
-    const { clock, limits, dueQueue } = this.#ports;
+    const { clock, limits, dueQueue, lanes } = this.#ports;
     const startedAt = clock.now();
     const budget: EventBudget = {
       yieldAt: startedAt + limits.yieldAfterMillis,
       ceilingAt: startedAt + limits.ceilingMillis,
     };
-    for (;;) {
-      try {
-        const seen = dueQueue.read(NATIVE_LANE);
-        if (seen === null || seen.dueAt === null) return;
-        if (seen.dueAt > clock.now()) {
-          // An alarm that came early used up the slot: it is armed again for the work's own time.
-          if (this.#hasUsedAlarm) dueQueue.rearmOwed();
-          return;
-        }
-        const isSuspect = seen.attempts > 0 || (cause.kind === "alarm" && cause.isRetry);
-        if (await this.#wave({ ...seen, isSuspect }, budget)) return;
-      } catch (error) {
-        logEvent("error", "rearm-failed", { error: errorName(error) });
-        await this.#ports.abortObject("the due queue could not be written");
-        return;
-      }
+    try {
+      await this.#runPhases(cause, budget);
+      // An alarm that came early, or for a lane that is not due yet, used up the slot.
+      if (this.#hasUsedAlarm && lanes.mayBeDue) dueQueue.rearmOwed();
+    } catch (error) {
+      logEvent("error", "rearm-failed", { error: errorName(error) });
+      await this.#ports.abortObject("the due queue could not be written");
     }
   }
 
-  /** True when the pass is over; false when a newer enrolment came meanwhile. */
-  async #wave(seen: WaveEntry, budget: EventBudget): Promise<boolean> {
+  /** The runs and the concurrent lanes side by side, each as it becomes due; the lanes that come after, one by one, while neither runs. */
+  async #runPhases(cause: PassCause, budget: EventBudget): Promise<void> {
+    const { lanes } = this.#ports;
+    /** Lanes that have failed, or had the one wave of their phase. */
+    const closed = new Set<string>();
+    const running = new Map<string, Promise<void>>();
+    const failures: unknown[] = [];
+    let mayRunNative = true;
+    const start = (lane: string, work: () => Promise<void>): void => {
+      const run = async (): Promise<void> => {
+        try {
+          await work();
+        } catch (error) {
+          failures.push(error);
+        }
+        running.delete(lane);
+        this.#look();
+      };
+      running.set(lane, run());
+    };
+    for (;;) {
+      if (failures.length > 0) {
+        await Promise.all(running.values());
+        throw failures[0];
+      }
+      const looked = this.#looking();
+      if (this.#isNativeWanted && mayRunNative && !running.has(NATIVE_LANE)) {
+        this.#isNativeWanted = false;
+        start(NATIVE_LANE, async () => {
+          mayRunNative = await this.#runNative(cause, budget);
+        });
+      }
+      for (const row of lanes.due("concurrent", budget.ceilingAt, closed)) {
+        if (running.has(row.lane)) continue;
+        start(row.lane, async () => {
+          if (!(await lanes.runWave(row))) closed.add(row.lane);
+        });
+      }
+      if (running.size > 0) {
+        await looked;
+        continue;
+      }
+      const [after] = lanes.due("after-native", budget.ceilingAt, closed);
+      if (after === undefined) return;
+      closed.add(after.lane);
+      await lanes.runWave(after);
+    }
+  }
+
+  /** Resolves once something is to be looked at: work that ended, or that was enrolled. */
+  #looking(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#look = resolve;
+    return promise;
+  }
+
+  /** Waves of the runs. False when no further one may run in this event: it failed, or its time is up. */
+  async #runNative(cause: PassCause, budget: EventBudget): Promise<boolean> {
+    const { clock, dueQueue } = this.#ports;
+    for (;;) {
+      const seen = dueQueue.read(NATIVE_LANE);
+      if (seen === null || seen.dueAt === null) return true;
+      if (seen.dueAt > clock.now()) {
+        // An alarm that came early used up the slot: it is armed again for the work's own time.
+        if (this.#hasUsedAlarm) dueQueue.rearmOwed();
+        return true;
+      }
+      const isSuspect = seen.attempts > 0 || (cause.kind === "alarm" && cause.isRetry);
+      const end = await this.#wave({ ...seen, isSuspect }, budget);
+      if (end !== "again") return end === "over";
+    }
+  }
+
+  /** `again` when a newer enrolment came meanwhile; `closed` when the lane is not to run again in this event. */
+  async #wave(seen: WaveEntry, budget: EventBudget): Promise<"over" | "closed" | "again"> {
     const { dueQueue, database, failpoints, runNative } = this.#ports;
     let due: Due;
     try {
@@ -118,9 +190,9 @@ export class AlarmPass {
       failpoints.hit("finish-pass:before");
     } catch (error) {
       this.#failWave(seen.attempts + 1, error);
-      return true;
+      return "closed";
     }
-    if (isAlreadyStored(dueQueue.read(NATIVE_LANE), seen.revision, due)) return true;
+    if (isAlreadyStored(dueQueue.read(NATIVE_LANE), seen.revision, due)) return "over";
     const acknowledged = database.transact(() => {
       const done = dueQueue.acknowledge(NATIVE_LANE, seen.revision, due);
       failpoints.hit("finish-pass:inside");
@@ -128,7 +200,8 @@ export class AlarmPass {
     });
     failpoints.hit("finish-pass:after");
     // The event's time is up, whatever came meanwhile: its alarm is armed.
-    return acknowledged || due.reason === "yield";
+    if (due.reason === "yield" || due.reason === "pass-failed") return "closed";
+    return acknowledged ? "over" : "again";
   }
 
   #failWave(attempts: number, error: unknown): void {

@@ -19,14 +19,14 @@ export class DueQueue {
   /** Call inside the transaction that produced the work. */
   enrol(lane: string, due: Due): void {
     this.#store.enrol(lane, due);
-    this.#rearm();
+    this.rearm();
   }
 
   /** Call inside a transaction. False when a newer enrolment came: the wave looks again. The slot is armed either way: the alarm that the
    * newer enrolment set may have been delivered, and used up, while the wave ran. */
   acknowledge(lane: string, seenRevision: number, due: Due): boolean {
     const acknowledged = this.#store.acknowledge(lane, seenRevision, due);
-    this.#rearm();
+    this.rearm();
     return acknowledged;
   }
 
@@ -34,7 +34,7 @@ export class DueQueue {
    * transaction. */
   fail(lane: string, due: Due, attempts: number): void {
     this.#store.fail(lane, due, attempts);
-    this.#rearm();
+    this.rearm();
   }
 
   /** For the constructor: an alarm that died is armed at its stored time, not later, as a later time would cancel a delivery in progress
@@ -44,7 +44,8 @@ export class DueQueue {
     if (earliest !== null) this.#slot.arm(earliest);
   }
 
-  #rearm(): void {
+  /** Arms for the earliest due time of all lanes. Call inside the transaction that changed one past this queue. */
+  rearm(): void {
     this.#slot.arm(this.#store.earliest());
   }
 }

@@ -15,6 +15,8 @@ export const DUE_REASONS = [
   "run-deadline",
   "binding",
   "deleted",
+  "lane",
+  "lane-parked",
   "pass-failed",
   "idle",
 ] as const;

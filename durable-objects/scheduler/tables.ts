@@ -10,6 +10,18 @@ export const dueQueue = sqliteTable("due_queue", {
   reason: text().notNull(),
   /** Epoch milliseconds; null when nothing is owed before a decision from outside. */
   dueAt: integer(),
-  /** Consecutive waves without progress, for the backoff. */
+  /** Of the native lane: consecutive waves that failed, for the backoff. */
   attempts: integer().notNull(),
+  /** Of other lanes: raised by every progress of the source; the highest cursor that a remote one reported; waves in a row without progress. */
+  progress: integer().notNull().default(0),
+  cursor: integer().notNull().default(0),
+  unchanged: integer().notNull().default(0),
+});
+
+/** Mutations that a lane was armed with and has not acknowledged. */
+export const laneEnvelopes = sqliteTable("lane_envelopes", {
+  position: integer().primaryKey(),
+  lane: text().notNull(),
+  /** JSON of an Envelope. */
+  envelope: text().notNull(),
 });

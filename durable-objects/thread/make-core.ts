@@ -8,6 +8,8 @@ import { AgentRegistry } from "../agents/registry.ts";
 import type { Database } from "../platform/database.ts";
 import type { AlarmSlot } from "../scheduler/alarm-slot.ts";
 import { DueQueue } from "../scheduler/due-queue.ts";
+import { Lanes } from "../scheduler/lanes.ts";
+import { LanesStore } from "../scheduler/lanes.store.ts";
 import { DueQueueStore } from "../scheduler/due-queue.store.ts";
 import type { AuthorizeOperation } from "./authorize-operation.ts";
 import { JournalStore } from "./journal/journal.store.ts";
@@ -58,6 +60,7 @@ export function setUp(parts: ObjectParts, options: ThreadOptions): Setup {
   const deploymentId = deploymentIdOf(env);
   const isReadable = readVariable(env, "HOLDFAST_LOG") === "readable";
   const makeCore = (threadId: string): ThreadCore => {
+    const dueQueue = new DueQueue(new DueQueueStore(database), slot);
     const journal = new JournalStore(database, threadNumber, deploymentId);
     return new ThreadCore({
       threadId,
@@ -68,7 +71,18 @@ export function setUp(parts: ObjectParts, options: ThreadOptions): Setup {
       annotations: new AnnotationsStore(database, threadNumber),
       deletion: new DeletionStore(database, threadNumber),
       row: new ThreadRowStore(database, threadNumber),
-      dueQueue: new DueQueue(new DueQueueStore(database), slot),
+      dueQueue,
+      lanes: new Lanes({
+        database,
+        store: new LanesStore(database),
+        dueQueue,
+        clock: ports.clock,
+        random: () => ports.ids.random(),
+        failpoints,
+        lanes: options.lanes ?? [],
+        forMutation: options.hostLanesForMutation ?? null,
+        context: { env, services },
+      }),
       history: new History(journal),
       waiters: new ProgressWaiters(),
       changes: new ChangeSignal(),

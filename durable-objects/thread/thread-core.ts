@@ -8,6 +8,8 @@ import type { Environment, Services } from "../../shared/define/environment.ts";
 import type { Database } from "../platform/database.ts";
 import type { Failpoint, Failpoints } from "../../shared/failpoints.ts";
 import { NATIVE_LANE, type DueReason } from "../scheduler/due.ts";
+import type { Mutation } from "../scheduler/lane.ts";
+import type { Lanes } from "../scheduler/lanes.ts";
 import type { DueQueue } from "../scheduler/due-queue.ts";
 import type { Appended, JournalStore, StoredRecord } from "./journal/journal.store.ts";
 import type { DeletionStore } from "./deletion/deletion.store.ts";
@@ -54,6 +56,7 @@ export interface ThreadCoreOptions {
   readonly deletion: DeletionStore;
   readonly row: ThreadRowStore;
   readonly dueQueue: DueQueue;
+  readonly lanes: Lanes;
   readonly history: History;
   readonly waiters: ProgressWaiters;
   readonly changes: ChangeSignal;
@@ -79,6 +82,7 @@ export class ThreadCore {
   readonly deletion: DeletionStore;
   readonly row: ThreadRowStore;
   readonly dueQueue: DueQueue;
+  readonly lanes: Lanes;
   readonly history: History;
   readonly waiters: ProgressWaiters;
   readonly changes: ChangeSignal;
@@ -107,6 +111,7 @@ export class ThreadCore {
     this.deletion = options.deletion;
     this.row = options.row;
     this.dueQueue = options.dueQueue;
+    this.lanes = options.lanes;
     this.history = options.history;
     this.waiters = options.waiters;
     this.changes = options.changes;
@@ -169,6 +174,17 @@ export class ThreadCore {
     }
     this.committed(added.flatMap(({ appended }) => appended.records));
     this.failpoints.hit(`${point}:after`);
+  }
+
+  /** Tells the host's lanes of a mutation. Call inside its transaction (LANE-07). */
+  mutated(kind: Mutation["kind"], submissionId: string, attempt?: number): void {
+    const { threadId } = this;
+    this.lanes.mutated({
+      kind,
+      threadId,
+      submissionId,
+      ...(attempt === undefined ? {} : { attempt }),
+    });
   }
 
   /** Makes the thread's own lane due now. Call inside the transaction that produced the work. */

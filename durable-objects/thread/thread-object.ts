@@ -9,6 +9,7 @@ import type { RpcResult } from "../../shared/wire/rpc.ts";
 import { systemPorts } from "../platform/system-ports.ts";
 import type { Ports } from "../../shared/ports.ts";
 import { serveRpc } from "../platform/serve-rpc.ts";
+import { ScheduleLaneSchema, type ScheduleLaneRequest } from "../scheduler/schedule-lane.ts";
 import { admit } from "./admission/submit.ts";
 import type { OperationRequest } from "./authorize-operation.ts";
 import { abortSubmission, decideOperations, repairThread } from "./control/controls.ts";
@@ -32,13 +33,6 @@ import { verifyLog } from "./view/verify-log.ts";
 
 type Answer<Operation extends ThreadOperation> = Promise<RpcResult<AnswerOf<Operation>>>;
 
-/** What a thread that was deleted still answers. */
-const OF_A_DELETED_THREAD: ReadonlySet<ThreadOperation> = new Set([
-  "getThread",
-  "explain",
-  "deleteThread",
-]);
-
 /** What every request has. */
 interface Asked {
   readonly threadId: string;
@@ -50,7 +44,11 @@ interface Asked {
 export type ThreadObjectClass = new (
   ctx: DurableObjectState,
   env: Cloudflare.Env,
-) => DurableObject & ThreadRpc & { alarm(info?: AlarmInvocationInfo): Promise<void> };
+) => DurableObject &
+  ThreadRpc & {
+    alarm(info?: AlarmInvocationInfo): Promise<void>;
+    scheduleLane(request: ScheduleLaneRequest): Promise<RpcResult<{ scheduled: boolean }>>;
+  };
 
 /** The class for one deployment's options. Export a class that extends it, so that its binding is typed. */
 export function threadObjectClass(
@@ -85,7 +83,7 @@ export function threadObjectClass(
         }
         const { principal } = caller;
         const { core, createTables } = this.#services.openForAdmission(threadId, principal);
-        refuseDeleted(core);
+        refuseDeleted(core, "submit");
         const admitted = admit(core, { ...command, principal, createTables });
         this.#services.adopt(core);
         this.#goOn();
@@ -240,16 +238,31 @@ export function threadObjectClass(
           this.#goOn();
           return result;
         },
-        ({ request: { target } }) => ({ submissionId: target }),
+        ({ request: { action, target } }) =>
+          action === "retry" && target !== undefined ? { submissionId: target } : {},
       );
     }
 
     /** While work is owed only where it is forced. What the thread owned goes as alarm work. */
     deleteThread(request: ThreadRpcRequest<"deleteThread">): Answer<"deleteThread"> {
-      return this.#serve("deleteThread", ThreadRpcSchemas.deleteThread, request, (core, asked) => {
+      const schema = ThreadRpcSchemas.deleteThread;
+      return this.#serve("deleteThread", schema, request, (core, asked) => {
         const tombstone = deleteThread(core, asked.caller.principal, asked.request);
         this.#goOn();
         return tombstone;
+      });
+    }
+
+    /** For the host's own Workers, over the object's binding: a source elsewhere has something for a lane (LANE-04). */
+    scheduleLane(request: ScheduleLaneRequest): Promise<RpcResult<{ scheduled: boolean }>> {
+      return serveRpc("scheduleLane", ScheduleLaneSchema, request, async (asked) => {
+        const core = this.#services.open(asked.threadId);
+        refuseDeleted(core);
+        const scheduled = core.database.transact(() =>
+          core.lanes.schedule(asked.laneId, asked.dueAt, asked.cursor),
+        );
+        this.#goOn();
+        return await Promise.resolve({ scheduled });
       });
     }
 
@@ -267,7 +280,7 @@ export function threadObjectClass(
         const { threadId, caller } = asked;
         const target = targetOf(asked);
         await this.#services.authorize({ ...caller, threadId, operation, target });
-        if (!OF_A_DELETED_THREAD.has(operation)) refuseDeleted(core);
+        refuseDeleted(core, operation);
         return await refuseDamaged(threadId, operation, () => handle(core, asked));
       });
     }

@@ -6,6 +6,7 @@ import type { BindingSelection } from "../agents/select-binding.ts";
 import type { ModelRegistry } from "../model/resolve-model.ts";
 import type { AuthorizeOperation } from "./authorize-operation.ts";
 import type { ToolAuthorization } from "./run/authorize-tools.ts";
+import type { HostLanesForMutation, Lane } from "../scheduler/lane.ts";
 import type { OnEvent } from "../platform/wrap-event.ts";
 import type { OnToolFailure } from "./observe-failures.ts";
 import type { ThreadLimits } from "./thread-limits.ts";
@@ -22,6 +23,10 @@ export interface ThreadOptions {
   readonly authorizeOperation?: AuthorizeOperation | undefined;
   /** Which of several definitions of one agent id runs a submission; without it an id has one (THR-08). */
   readonly selectBinding?: BindingSelection;
+  /** Deferred work of the host that shares each object's alarm with its runs (LANE-01). */
+  readonly lanes?: readonly Lane[];
+  /** Which of them a mutation owes something to (LANE-07). */
+  readonly hostLanesForMutation?: HostLanesForMutation;
   /** Told of each failed tool result that a run went on with (TOOL-12). */
   readonly onToolFailure?: OnToolFailure;
   /** Around each invocation of an object (TOOL-12). */

@@ -162,6 +162,7 @@ export class ThreadServices {
       failpoints: this.#failpoints,
       limits: core.limits.event,
       runNative: (budget, entry) => runHeads(core, budget, entry),
+      lanes: core.lanes,
       tracer: core.tracer,
       abortObject: this.#abortObject,
     });

@@ -51,5 +51,15 @@ export const migrations: readonly Migration[] = [
     "statements": [
       "ALTER TABLE `threads` ADD `deleted` text;"
     ]
+  },
+  {
+    "tag": "0006_add_lanes",
+    "digest": "abc3fa8e254c1565b3e567a114c662d6bd1612feca7bce823b1e4d9d19c600c4",
+    "statements": [
+      "CREATE TABLE `lane_envelopes` (\n\t`position` integer PRIMARY KEY NOT NULL,\n\t`lane` text NOT NULL,\n\t`envelope` text NOT NULL\n);",
+      "ALTER TABLE `due_queue` ADD `progress` integer DEFAULT 0 NOT NULL;",
+      "ALTER TABLE `due_queue` ADD `cursor` integer DEFAULT 0 NOT NULL;",
+      "ALTER TABLE `due_queue` ADD `unchanged` integer DEFAULT 0 NOT NULL;"
+    ]
   }
 ];

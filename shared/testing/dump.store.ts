@@ -92,7 +92,11 @@ export async function readDump(storage: TestedStorage): Promise<Omit<Dump, "reco
       "SELECT submissionId, principal, scopedKey, outcome, wait, settledSequence, firstSequence, usage, host, joinedAt FROM submissions ORDER BY position",
     ),
     thread: rows(ThreadColumnsSchema, "SELECT epoch, charge, claimedRun FROM threads")[0] ?? null,
-    due: rows(DueSchema, "SELECT dueAt, reason FROM due_queue")[0] ?? null,
+    due:
+      rows(
+        DueSchema,
+        "SELECT dueAt, reason FROM due_queue ORDER BY dueAt IS NULL, dueAt LIMIT 1",
+      )[0] ?? null,
     alarm,
   };
 }

@@ -29,6 +29,16 @@ export const ExplainedSubmissionSchema = z.object({
 });
 export type ExplainedSubmission = z.infer<typeof ExplainedSubmissionSchema>;
 
+/** A lane of the host, or of the runtime beside the runs, that owes something. */
+export const ExplainedLaneSchema = z.object({
+  id: z.string(),
+  /** `parked`: waves without progress used its budget up; it is looked at once an hour. */
+  state: z.enum(["due", "parked"]),
+  dueAt: z.iso.datetime(),
+  unchangedWaves: z.int().nonnegative(),
+});
+export type ExplainedLane = z.infer<typeof ExplainedLaneSchema>;
+
 export const ExplanationSchema = z
   .object({
     threadId: z.string(),
@@ -49,6 +59,7 @@ export const ExplanationSchema = z
       .optional(),
     submissions: z.array(ExplainedSubmissionSchema),
     operations: z.array(OperationSchema),
+    lanes: z.array(ExplainedLaneSchema),
     alarm: z.object({ reason: z.string(), dueAt: z.iso.datetime().nullable() }),
   })
   .meta({ id: "Explanation" });

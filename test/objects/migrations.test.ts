@@ -34,7 +34,8 @@ async function takeBack(thread: ThreadDriver): Promise<void> {
   await thread.inObject((storage) => {
     const { sql } = storage;
     storage.transactionSync(() => {
-      for (const table of [...TABLES, "schema_migrations"]) sql.exec(`DROP TABLE ${table}`);
+      for (const table of [...TABLES, "lane_envelopes", "schema_migrations"])
+        sql.exec(`DROP TABLE ${table}`);
       for (const statement of first.statements) sql.exec(statement);
       sql.exec(
         "CREATE TABLE schema_migrations (number INTEGER PRIMARY KEY, tag TEXT NOT NULL, digest TEXT NOT NULL, appliedAt INTEGER NOT NULL)",

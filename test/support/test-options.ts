@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Agent } from "../../shared/define/agent.ts";
 import type { Environment, Services } from "../../shared/define/environment.ts";
 import type { BindingSelection } from "../../durable-objects/agents/select-binding.ts";
+import type { HostLanesForMutation, Lane } from "../../durable-objects/scheduler/lane.ts";
 import type { OnEvent } from "../../durable-objects/platform/wrap-event.ts";
 import type { OnToolFailure } from "../../durable-objects/thread/observe-failures.ts";
 import type { AuthorizeOperation } from "../../durable-objects/thread/authorize-operation.ts";
@@ -17,6 +18,8 @@ interface TestOptions {
   agents: (all: readonly Agent[]) => readonly Agent[];
   services: (env: Environment) => Services;
   selectBinding: BindingSelection;
+  lanes: readonly Lane[];
+  hostLanesForMutation: HostLanesForMutation | undefined;
   onToolFailure: OnToolFailure;
   onEvent: OnEvent | undefined;
 }
@@ -33,6 +36,8 @@ export const testOptions: TestOptions = {
   agents: (all) => all,
   services: () => noServices.parse({}),
   selectBinding: NOTHING_SELECTED,
+  lanes: [],
+  hostLanesForMutation: undefined,
   onToolFailure: () => undefined,
   onEvent: undefined,
 };
@@ -44,6 +49,8 @@ export function resetOptions(): void {
   testOptions.agents = (all) => all;
   testOptions.services = () => noServices.parse({});
   testOptions.selectBinding = NOTHING_SELECTED;
+  testOptions.lanes = [];
+  testOptions.hostLanesForMutation = undefined;
   testOptions.onToolFailure = () => undefined;
   testOptions.onEvent = undefined;
 }

@@ -65,6 +65,10 @@ const deployment = holdfast(
     get limits() {
       return testOptions.limits;
     },
+    get lanes() {
+      return testOptions.lanes;
+    },
+    hostLanesForMutation: (mutation) => testOptions.hostLanesForMutation?.(mutation) ?? [],
     onToolFailure: (failure) => testOptions.onToolFailure(failure),
     onEvent: (event, run) =>
       testOptions.onEvent === undefined ? run() : testOptions.onEvent(event, run),

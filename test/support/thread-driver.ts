@@ -16,10 +16,12 @@ import type { Settlement } from "../../shared/wire/settlement.ts";
 import type {
   ListSubmissionsRequestSchema,
   OnBusy,
+  RepairResult,
   SubmissionList,
   SubmitRequest,
   SubmitResult,
 } from "../../shared/wire/submission.ts";
+import { unwrap, type RpcResult } from "../../shared/wire/rpc.ts";
 import type { DeleteRequestSchema, ThreadView, Tombstone } from "../../shared/wire/thread.ts";
 import type { ThreadUsage } from "../../shared/wire/usage.ts";
 import { digestText } from "../../durable-objects/platform/digest.ts";
@@ -111,7 +113,20 @@ export class ThreadDriver extends ThreadTester {
     return this.ask("deleteThread", { ...this.address, request });
   }
 
-  async retry(target: string): Promise<"resumed" | "not-parked"> {
+  async retryLane(target: string): Promise<string> {
+    const request = { action: "retry-lane" as const, target, reason: "as tested" };
+    return (await this.ask("repair", { ...this.address, request })).effect;
+  }
+
+  async scheduleLane(laneId: string, dueAt: number, cursor: number): Promise<boolean> {
+    const stub = z
+      .custom<{ scheduleLane(request: unknown): Promise<RpcResult<{ scheduled: boolean }>> }>()
+      .parse(this.object);
+    return unwrap(await stub.scheduleLane({ threadId: this.threadId, laneId, dueAt, cursor }))
+      .scheduled;
+  }
+
+  async retry(target: string): Promise<RepairResult["effect"]> {
     const request = { action: "retry" as const, target, reason: "as tested" };
     return (await this.ask("repair", { ...this.address, request })).effect;
   }

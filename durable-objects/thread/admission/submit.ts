@@ -37,6 +37,7 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
   const accepted = isNewThread ? null : core.ledger.findByKey(principal, idempotencyKey);
   const replay = decideReplay(accepted?.commandDigest ?? null, commandDigest);
   if (replay.kind === "replay" && accepted !== null) {
+    armForReplay(core, accepted.entry);
     return { receipt: receiptOf(core.threadId, accepted.entry), replayed: true };
   }
   if (replay.kind === "conflict") {
@@ -80,6 +81,7 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
     };
     core.ledger.insert(submission);
     core.enrolNative("submitted");
+    core.mutated("Admission", submission.submissionId);
     core.failpoints.hit("submit:inside");
     return submission;
   };
@@ -91,6 +93,15 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
   core.committed([]);
   core.failpoints.hit("submit:after");
   return { receipt: receiptOf(core.threadId, entry), replayed: false };
+}
+
+/** A lane whose arming was lost on the way is armed by the repeat; the fact itself is no news to it (LANE-07, LANE-09). */
+function armForReplay(
+  { lanes, database, threadId }: ThreadCore,
+  { submissionId }: LedgerEntry,
+): void {
+  if (!lanes.hasMutationLanes) return;
+  database.transact(() => lanes.mutated({ kind: "Admission", threadId, submissionId }, true));
 }
 
 /** The command as a replay must send it again. `expectDefinitions` is a guard of one request, and no part of it. */

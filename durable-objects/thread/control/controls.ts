@@ -12,6 +12,7 @@ import type {
   RepairRequest,
   RepairResult,
 } from "../../../shared/wire/submission.ts";
+import { logEvent } from "../../platform/log.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { resolveBinding } from "../run/resolve-binding.ts";
 import { readSettlement } from "../view/read-submission.ts";
@@ -125,10 +126,42 @@ function requireOperation(
   return { named, entry };
 }
 
+/** Throws what is said of a target that is not there. Every repair is logged with who did it and why; one of a run is on record too. */
 export function repairThread(
   core: ThreadCore,
   author: string,
-  { target, reason }: RepairRequest,
+  { action, target = "", reason }: RepairRequest,
+): RepairResult {
+  const result = repair(core, author, { action, target, reason });
+  logEvent("warn", "repaired", { threadId: core.threadId, action, target, author, ...result });
+  return result;
+}
+
+function repair(
+  core: ThreadCore,
+  author: string,
+  { action, target, reason }: RepairRequest & { readonly target: string },
+): RepairResult {
+  switch (action) {
+    case "retry":
+      return retrySubmission(core, author, target, reason);
+    case "retry-lane":
+      return {
+        effect: core.database.transact(() => core.lanes.unpark(target)) ? "resumed" : "not-parked",
+      };
+    case "clear-fault":
+      return { effect: "not-parked" };
+    case "rearm":
+      core.database.transact(() => core.dueQueue.rearm());
+      return { effect: "rearmed" };
+  }
+}
+
+function retrySubmission(
+  core: ThreadCore,
+  author: string,
+  target: string,
+  reason: string,
 ): RepairResult {
   const entry = requireSubmission(core, target);
   const effect = applyControl(core, entry, { kind: "retry", author, reason });

@@ -3,6 +3,7 @@
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
 import { toIsoInstant } from "../../../shared/time.ts";
 import type { DeleteRequest, Tombstone } from "../../../shared/wire/thread.ts";
+import type { ThreadOperation } from "../../../shared/wire/requests.ts";
 import { logEvent } from "../../platform/log.ts";
 import type { EventBudget } from "../../scheduler/alarm-pass.ts";
 import type { Due } from "../../scheduler/due.ts";
@@ -62,9 +63,19 @@ export function tearDown(core: ThreadCore, budget: EventBudget): Due {
   }
 }
 
-/** Throws `ThreadDeleted`: nothing of the thread is answered or accepted any more. */
-export function refuseDeleted({ tombstone }: ThreadCore): void {
-  if (tombstone === null) return;
+/** What a thread that was deleted still answers. */
+const ANSWERED: ReadonlySet<ThreadOperation | null> = new Set([
+  "getThread",
+  "explain",
+  "deleteThread",
+]);
+
+/** Throws `ThreadDeleted`: nothing else of the thread is answered or accepted any more. */
+export function refuseDeleted(
+  { tombstone }: ThreadCore,
+  operation: ThreadOperation | null = null,
+): void {
+  if (tombstone === null || ANSWERED.has(operation)) return;
   throw new HoldfastError("ThreadDeleted", "The thread was deleted; its id stays used.", {
     fields: { deletedAt: tombstone.deletedAt },
   });

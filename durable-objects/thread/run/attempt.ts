@@ -58,7 +58,10 @@ async function runSteps(core: ThreadCore, live: LiveRun, budget: EventBudget): P
       case "call-model":
         // A turn boundary: everything before is committed, and another event takes it up from here.
         if (core.clock.now() >= budget.yieldAt) {
-          core.commitAsAttempt(live, "yield", [], () => core.row.markYielded(live.epoch));
+          core.commitAsAttempt(live, "yield", [], () => {
+            core.row.markYielded(live.epoch);
+            core.mutated("WorkerStop", live.state.submissionId, live.epoch);
+          });
           return "yielded";
         }
         await runModelTurn(core, live, step, () => stepFacts(core, live));
@@ -106,7 +109,8 @@ function startDeadline(core: ThreadCore, live: LiveRun, budget: EventBudget): ()
 /** Parks the run with its reason. Whatever moves it later finds everything in the log. */
 function park(core: ThreadCore, live: LiveRun, wait: RunWait): void {
   const deadline = wait.dueAt === null ? null : toIsoInstant(wait.dueAt);
-  core.commitAsAttempt(live, "park", [], () =>
+  core.commitAsAttempt(live, "park", [], () => {
+    core.mutated("WorkerStop", live.state.submissionId, live.epoch);
     core.ledger.setWait(
       live.queueSequence,
       {
@@ -116,6 +120,6 @@ function park(core: ThreadCore, live: LiveRun, wait: RunWait): void {
         ...(wait.operationIds.length === 0 ? {} : { operationIds: [...wait.operationIds] }),
       },
       live.first,
-    ),
-  );
+    );
+  });
 }

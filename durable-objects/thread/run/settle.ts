@@ -18,6 +18,7 @@ export function settleRun(
 ): void {
   core.commitAsAttempt(live, "settle", settlement, (state) => {
     closeRun(core, live, state, live.waveRevision);
+    core.mutated("WorkerStop", state.submissionId, live.epoch);
   });
   const tail = core.journal.tail().sequence;
   // Where other runs' records lie in between, as after a park, only the log knows the order.
@@ -43,10 +44,12 @@ export function closeRun(
   const { queueSequence, first } = run;
   const isFirst = settleInLedger(core, queueSequence, first, state.settlement);
   assert(isFirst, "a submission settles once");
+  core.mutated("Settlement", state.submissionId);
   for (const { submissionId, sequence, settlement } of state.joined) {
     if (settlement === null) continue;
     const joined = must(queueSequenceOf(submissionId), "what joined is a submission");
-    settleInLedger(core, joined, sequence, settlement);
+    if (settleInLedger(core, joined, sequence, settlement))
+      core.mutated("Settlement", submissionId);
   }
   const owed = core.ledger.owed().map((entry) => {
     if (entry.host !== queueSequence) return entry;

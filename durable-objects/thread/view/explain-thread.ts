@@ -1,7 +1,8 @@
 // Why a thread is in its state and what would move it (OBS-04). Writes nothing.
 import { toIsoInstant } from "../../../shared/time.ts";
-import type { Explanation } from "../../../shared/wire/explain.ts";
+import type { ExplainedLane, Explanation } from "../../../shared/wire/explain.ts";
 import { NATIVE_LANE } from "../../scheduler/due.ts";
+import type { LaneRow } from "../../scheduler/lanes.store.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { listOperations } from "./list-operations.ts";
 import { renderSubmission, renderSummary } from "./render-explanation.ts";
@@ -27,8 +28,15 @@ export function explainThread(core: ThreadCore): Explanation {
     ...activeRunOf(core),
     submissions,
     operations: listOperations(core, owed),
+    lanes: core.lanes.rows().flatMap(explainLane),
     alarm,
   };
+}
+
+function explainLane({ lane: id, dueAt, reason, unchanged }: LaneRow): ExplainedLane[] {
+  if (dueAt === null) return [];
+  const state = reason === "lane-parked" ? "parked" : "due";
+  return [{ id, state, dueAt: toIsoInstant(dueAt), unchangedWaves: unchanged }];
 }
 
 function activeRunOf(core: ThreadCore): Pick<Explanation, "activeRun"> {
