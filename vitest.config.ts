@@ -32,7 +32,7 @@ export default defineConfig({
       {
         test: {
           name: "package",
-          include: ["test/package/**/*.test.ts"],
+          include: ["test/{package,deployments}/**/*.test.ts"],
           testTimeout: 60_000,
         },
       },

@@ -18,6 +18,9 @@ const API_KEYS = JSON.stringify([
   },
 ]);
 
+/** Names the folder of the objects' files, and goes into their ids: the same key and name is the same object. */
+export const UNIQUE_KEY = "holdfast-test-threads";
+
 const START_TIMEOUT_MILLIS = 20_000;
 const root = join(import.meta.dirname, "../..");
 /** The package exports the path of its platform's binary. */
@@ -39,7 +42,21 @@ export function buildBundle(folder: string, config: string): void {
 /** Cap'n Proto text takes the escapes of JSON strings. */
 const text = (value: string): string => JSON.stringify(value);
 
-function renderConfig(bundle: string, stubUrl: string, storage: string): string {
+/** What a start runs. */
+export interface Deployed {
+  /** The built file's name in the folder. */
+  readonly bundle: string;
+  /** What its records call it; without it as on a machine whose platform names no version. */
+  readonly versionId?: string;
+}
+
+function renderConfig(deployed: Deployed, stubUrl: string, storage: string): string {
+  const { bundle, versionId } = deployed;
+  const version =
+    versionId === undefined
+      ? ""
+      : `
+        (name = "CF_VERSION_METADATA", json = ${text(JSON.stringify({ id: versionId }))}),`;
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
@@ -49,10 +66,10 @@ const config :Workerd.Config = (
       bindings = [
         (name = "THREADS", durableObjectNamespace = "ThreadObject"),
         (name = "HOLDFAST_API_KEYS", text = ${text(API_KEYS)}),
-        (name = "STUB_URL", text = ${text(stubUrl)}),
+        (name = "STUB_URL", text = ${text(stubUrl)}),${version}
       ],
       durableObjectNamespaces = [
-        (className = "ThreadObject", uniqueKey = "holdfast-test-threads", enableSql = true),
+        (className = "ThreadObject", uniqueKey = ${text(UNIQUE_KEY)}, enableSql = true),
       ],
       durableObjectStorage = (localDisk = "storage"),
       globalOutbound = "loopback",
@@ -78,7 +95,7 @@ export class Server {
   generation = 0;
   baseUrl = "";
 
-  /** `bundle` is the built file's name in the folder. */
+  /** `bundle` is the built file's name in the folder: what a start runs that names no other. */
   constructor(folder: string, bundle: string, stubPort: number) {
     this.#folder = folder;
     this.#bundle = bundle;
@@ -109,11 +126,11 @@ export class Server {
   }
 
   /** Returns when it listens, with the moment of the spawn. Sends no request. */
-  async start(): Promise<{ spawnedAt: number }> {
+  async start(deployed: Deployed = { bundle: this.#bundle }): Promise<{ spawnedAt: number }> {
     this.generation += 1;
     const config = join(this.#folder, "config.capnp");
     const stubUrl = `http://127.0.0.1:${this.#stubPort}/g${this.generation}`;
-    writeFileSync(config, renderConfig(this.#bundle, stubUrl, this.storage));
+    writeFileSync(config, renderConfig(deployed, stubUrl, this.storage));
     const spawnedAt = performance.now();
     const child = spawn(workerd, ["serve", "--control-fd=3", config], {
       detached: true,

@@ -73,7 +73,7 @@ async function readThread(database: DatabaseSync): Promise<StoredThread | null> 
   return { threadId: row.threadId, dump: { ...dump, records } };
 }
 
-function readAlarm(database: DatabaseSync): number | null {
+export function readAlarm(database: DatabaseSync): number | null {
   if (
     database.prepare("SELECT 1 FROM sqlite_master WHERE name = '_cf_METADATA'").all().length === 0
   )

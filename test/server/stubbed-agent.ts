@@ -9,12 +9,12 @@ import { defineTool, type Tool } from "../../shared/define/index.ts";
 import type { Effect } from "../../shared/wire/records.ts";
 import type { StubCall } from "./stub-wire.ts";
 
-type Environment = Readonly<Record<string, unknown>>;
+export type Environment = Readonly<Record<string, unknown>>;
 
 export const JobInputSchema = z.object({ job: z.string().min(1) });
 
 /** Returns when the stub answers. Throws when it does not. */
-async function callStub(
+export async function callStub(
   env: Environment,
   path: "model" | "tool",
   call: StubCall,
@@ -94,7 +94,7 @@ export function stubbedModel(
       return {
         stream: new ReadableStream({
           start(controller) {
-            for (const part of partsOf(shape, answer(shape))) controller.enqueue(part);
+            for (const part of partsOfAnswer(shape, answer(shape))) controller.enqueue(part);
             controller.close();
           },
         }),
@@ -124,8 +124,9 @@ function readShape(prompt: LanguageModelV4Prompt): PromptShape {
   };
 }
 
-function partsOf(
-  { job, turn }: PromptShape,
+/** Whole, as the stream of one call. */
+export function partsOfAnswer(
+  { job, turn }: Pick<PromptShape, "job" | "turn">,
   { text = "", deltaLength = text.length, calls = [] }: ScriptedAnswer,
 ): LanguageModelV4StreamPart[] {
   const parts: LanguageModelV4StreamPart[] = [{ type: "stream-start", warnings: [] }];
