@@ -98,7 +98,7 @@ function draftOf(
       return resultDraft(live.state, turn.turn, call, { outcome, output, by: "handler" });
     }
     case "unknown":
-      return unknownDraft(live.state, turn.turn, call, "timeout");
+      return unknownDraft(live.state, turn.turn, call, run.reason);
     case "stopped":
       return null;
   }
