@@ -8,6 +8,7 @@
  */
 export class OutcomeUnknown extends Error {
   override readonly name = "OutcomeUnknown";
+  // oxlint-disable-next-line no-unused-private-class-members -- read by `in` below, which the rule does not see
   readonly #made = true;
 
   /** Asks the class's own mark, which no value has that it did not make; a proxy's traps are not asked. */
@@ -19,6 +20,7 @@ export class OutcomeUnknown extends Error {
 /** Throw it where what a tool stands for is gone and nothing was done: the model reads the message, with the outcome `unavailable`. */
 export class ToolUnavailable extends Error {
   override readonly name = "ToolUnavailable";
+  // oxlint-disable-next-line no-unused-private-class-members -- read by `in` below, which the rule does not see
   readonly #made = true;
 
   /** As `OutcomeUnknown.isInstance`. */

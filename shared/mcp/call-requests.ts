@@ -1,6 +1,7 @@
 // The HTTP requests of one call of an MCP tool. It knows what the MCP client cannot tell: whether the call left, and whether its answer was
 // lost. Credentials are known to it alone, nobody is followed, and no answer is larger than the bound.
 import { z } from "zod";
+import { within } from "./within.ts";
 
 /** The `_meta` key of `tools/call` under which a server finds the idempotency key of a call. */
 export const IDEMPOTENCY_KEY_META = "holdfast/idempotencyKey";
@@ -46,8 +47,11 @@ export function callRequests({ headers, idempotencyKey, send }: CallRequestsOpti
     const request = new Request(url, { ...init, body: JSON.stringify(tagged) });
     if (isCall) dispatched = true;
     const response = await send(request);
-    // Nothing comes after it, and the client would wait for it until the tool's timeout.
-    if (message.id !== undefined && response.status === 202) throw new Error("no answer");
+    const isRedirect = response.status >= 300 && response.status < 400;
+    if (isRedirect || response.status === 202) await dropBody(response);
+    if (isRedirect || response.redirected) throw new Error("a redirect, which is not followed");
+    // Nothing comes after 202, and the client would wait for an answer until the tool's timeout.
+    if (response.status === 202 && message.id !== undefined) throw new Error("no answer");
     return withBody(response, message.id);
   }
 
@@ -61,10 +65,11 @@ export function callRequests({ headers, idempotencyKey, send }: CallRequestsOpti
       for (const [name, value] of headers) all.set(name, value);
       // A redirect would carry the credentials to wherever it points; the runtime of Workers knows no `error` here.
       const common = { ...init, headers: all, redirect: "manual" } as const;
-      if (init.method === "POST") return refuseRedirect(await post(url, common));
+      if (init.method === "POST") return post(url, common);
       // The end of the session: nobody waits for it, so that nothing else ends it.
-      const signal = AbortSignal.timeout(CLOSE_DEADLINE_MILLIS);
-      return refuseRedirect(await send(new Request(url, { ...common, signal })));
+      return within(CLOSE_DEADLINE_MILLIS, null, async (signal) =>
+        dropBody(await send(new Request(url, { ...common, signal }))),
+      );
     },
   };
 }
@@ -75,10 +80,10 @@ function withKey(message: Message, idempotencyKey: string): Message {
   return { ...message, params: { ...params, _meta } };
 }
 
-function refuseRedirect(response: Response): Response {
-  const isRedirect = response.status >= 300 && response.status < 400;
-  if (isRedirect || response.redirected) throw new Error("a redirect, which is not followed");
-  return response;
+/** A body that nobody reads holds its connection, and a Worker has few. */
+async function dropBody(response: Response): Promise<Response> {
+  await response.body?.cancel();
+  return new Response(null, { status: response.status, headers: response.headers });
 }
 
 /** The same response with a bounded body. */

@@ -8,6 +8,7 @@ import { VERSION } from "../version.ts";
 import { ANSWER_LOST_CODE, callRequests } from "./call-requests.ts";
 import { readResult, type McpAnswer } from "./read-result.ts";
 import { makeRedaction, type Redaction } from "./redact.ts";
+import { within } from "./within.ts";
 
 export interface McpServer {
   /** Of its streamable HTTP endpoint. */
@@ -113,20 +114,28 @@ function reasonOf(error: unknown): string {
 
 /** Asked after a failure alone, so that a call that works costs no listing. False where it cannot be found out. */
 async function isGone(client: MCPClient, toolName: string, outer: AbortSignal): Promise<boolean> {
-  const signal = AbortSignal.any([outer, AbortSignal.timeout(LIST_DEADLINE_MILLIS)]);
+  const list = (signal: AbortSignal) => isUnlisted(client, toolName, signal);
   try {
-    let cursor: string | undefined;
-    for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
-      const params = cursor === undefined ? {} : { cursor };
-      const { tools, nextCursor } = await client.listTools({ params, options: { signal } });
-      if (tools.some(({ name }) => name === toolName)) return false;
-      if (nextCursor === undefined) return true;
-      cursor = nextCursor;
-    }
-    return false;
+    return await within(LIST_DEADLINE_MILLIS, outer, list);
   } catch {
     return false;
   }
+}
+
+async function isUnlisted(
+  client: MCPClient,
+  toolName: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let cursor: string | undefined;
+  for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
+    const params = cursor === undefined ? {} : { cursor };
+    const { tools, nextCursor } = await client.listTools({ params, options: { signal } });
+    if (tools.some(({ name }) => name === toolName)) return false;
+    if (nextCursor === undefined) return true;
+    cursor = nextCursor;
+  }
+  return false;
 }
 
 function addressOf({ url }: McpServer, env: Environment): URL {

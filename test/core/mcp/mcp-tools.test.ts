@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Tool } from "../../../shared/define/index.ts";
 import { mcpTools, type McpServer } from "../../../shared/mcp/index.ts";
 import { failure, KEY, run, tools } from "./call-tool.ts";
-import { ServerProcess } from "./server-process.ts";
+import { ServerProcess } from "../../support/mcp-server-process.ts";
 
 const server = new ServerProcess();
 

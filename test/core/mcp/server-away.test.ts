@@ -5,7 +5,7 @@ import { must } from "../../../shared/assert.ts";
 import type { Tool } from "../../../shared/define/index.ts";
 import { mcpTools } from "../../../shared/mcp/index.ts";
 import { failure, KEY, logged, run, tools } from "./call-tool.ts";
-import { ServerProcess } from "./server-process.ts";
+import { ServerProcess } from "../../support/mcp-server-process.ts";
 
 const server = new ServerProcess();
 

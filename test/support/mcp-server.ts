@@ -1,5 +1,5 @@
-// A real MCP server in a process of its own: the official SDK over streamable HTTP on loopback. `node server.ts <port>`; it prints the port
-// that it took. What it saw is asked for beside the protocol, under /seen.
+// A real MCP server in a process of its own: the official SDK over streamable HTTP on loopback. `node mcp-server.ts <port>`; it prints the
+// port that it took, and ends with whoever started it. What it saw is asked for beside the protocol, under /seen.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
@@ -144,3 +144,5 @@ server.listen(Number(process.argv[2] ?? 0), "127.0.0.1", () => {
   const { port } = z.custom<AddressInfo>().parse(server.address());
   console.info(port);
 });
+// A test run that dies takes its end of the pipe with it.
+process.stdin.resume().on("end", () => process.exit());

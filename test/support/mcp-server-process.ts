@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
 
-const SCRIPT = join(import.meta.dirname, "server.ts");
+const SCRIPT = join(import.meta.dirname, "mcp-server.ts");
 
 const SeenSchema = z.object({
   calls: z.array(
@@ -28,7 +28,7 @@ export class ServerProcess {
   /** Resolves once it listens: on any port at first, then on that one. */
   async start(): Promise<void> {
     const child = spawn(process.execPath, [SCRIPT, String(this.#port)], {
-      stdio: ["ignore", "pipe", "inherit"],
+      stdio: ["pipe", "pipe", "inherit"],
     });
     this.#child = child;
     const lines = createInterface({ input: child.stdout });
