@@ -1,19 +1,14 @@
 // The HTTP requests of one call of an MCP tool. It knows what the MCP client cannot tell: whether the call left, and whether its answer was
 // lost. Credentials are known to it alone, nobody is followed, and no answer is larger than the bound.
 import { z } from "zod";
+import { MAX_MCP_ANSWER_BYTES, MCP_CLOSE_DEADLINE_MILLIS } from "../limits.ts";
 import { within } from "./within.ts";
 
 /** The `_meta` key of `tools/call` under which a server finds the idempotency key of a call. */
 export const IDEMPOTENCY_KEY_META = "holdfast/idempotencyKey";
 
-/** The answer to one request, as bytes: far above any bound of a tool result, and far below what an isolate holds. */
-export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
-
 /** The code of the error that stands for an answer that never came: outside JSON-RPC's own range. A server that sends it says the same. */
 export const ANSWER_LOST_CODE = 404_001;
-
-/** A session that was not closed by then ends on the server's own terms. */
-const CLOSE_DEADLINE_MILLIS = 5_000;
 
 export interface CallRequests {
   readonly fetch: typeof fetch;
@@ -67,7 +62,7 @@ export function callRequests({ headers, idempotencyKey, send }: CallRequestsOpti
       const common = { ...init, headers: all, redirect: "manual" } as const;
       if (init.method === "POST") return post(url, common);
       // The end of the session: nobody waits for it, so that nothing else ends it.
-      return within(CLOSE_DEADLINE_MILLIS, null, async (signal) =>
+      return within(MCP_CLOSE_DEADLINE_MILLIS, null, async (signal) =>
         dropBody(await send(new Request(url, { ...common, signal }))),
       );
     },
@@ -114,7 +109,7 @@ function boundedBody(
   const next = async (): Promise<Uint8Array | undefined> => {
     const { value } = await reader.read();
     bytes += value?.byteLength ?? 0;
-    if (bytes <= MAX_ANSWER_BYTES) return value;
+    if (bytes <= MAX_MCP_ANSWER_BYTES) return value;
     await reader.cancel();
     throw new Error("the answer is too large");
   };

@@ -4,6 +4,7 @@ import { createMCPClient, MCPClientError, type MCPClient } from "@ai-sdk/mcp";
 import type { Environment } from "../define/environment.ts";
 import type { ToolContext } from "../define/tool.ts";
 import { OutcomeUnknown, ToolUnavailable } from "../define/tool-outcome.ts";
+import { MAX_MCP_LIST_PAGES, MCP_LIST_DEADLINE_MILLIS } from "../limits.ts";
 import { VERSION } from "../version.ts";
 import { ANSWER_LOST_CODE, callRequests } from "./call-requests.ts";
 import { readResult, type McpAnswer } from "./read-result.ts";
@@ -27,11 +28,6 @@ export interface ServerCall {
   readonly args: Record<string, unknown>;
   readonly connectMillis: number;
 }
-
-/** How long the question whether a tool is still there may delay the failure that it explains. */
-const LIST_DEADLINE_MILLIS = 5_000;
-/** Pages of tools that are looked through for one. */
-const MAX_LIST_PAGES = 50;
 
 /** Contract of a handler: throws `ToolUnavailable` for a tool that is gone, `OutcomeUnknown` where the answer was lost, else an error for the model. */
 export async function callServer(call: ServerCall, context: ToolContext): Promise<unknown> {
@@ -116,7 +112,7 @@ function reasonOf(error: unknown): string {
 async function isGone(client: MCPClient, toolName: string, outer: AbortSignal): Promise<boolean> {
   const list = (signal: AbortSignal) => isUnlisted(client, toolName, signal);
   try {
-    return await within(LIST_DEADLINE_MILLIS, outer, list);
+    return await within(MCP_LIST_DEADLINE_MILLIS, outer, list);
   } catch {
     return false;
   }
@@ -128,7 +124,7 @@ async function isUnlisted(
   signal: AbortSignal,
 ): Promise<boolean> {
   let cursor: string | undefined;
-  for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
+  for (let page = 0; page < MAX_MCP_LIST_PAGES; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const { tools, nextCursor } = await client.listTools({ params, options: { signal } });
     if (tools.some(({ name }) => name === toolName)) return false;

@@ -5,6 +5,7 @@ import { durationMillis } from "../define/duration.ts";
 import { defineTool, type Tool, type ToolOptions } from "../define/tool.ts";
 import { refuseUnknownFields, validateDefinition } from "../define/validate-definition.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import { MAX_MCP_CONNECT_MILLIS } from "../limits.ts";
 import { callServer, type McpServer } from "./call-server.ts";
 
 /** One tool that the host allows, as `defineTool` takes it. */
@@ -20,9 +21,6 @@ export interface McpToolsOptions<Inputs extends Readonly<Record<string, z.ZodTyp
   /** By the server's names. What else the server has is not offered. */
   readonly tools: { readonly [Name in keyof Inputs]: McpToolOptions<Inputs[Name]> };
 }
-
-/** A server that does not even begin a session is left sooner than one that works on a call. */
-const MAX_CONNECT_MILLIS = 10_000;
 
 const HeadSchema = z.object({
   server: z.object({
@@ -81,6 +79,6 @@ function toTool<Input extends z.ZodType>(
     },
   });
   // Half of it is left to the call, so that a server that never begins is a failure and not a timeout, which says less.
-  const connectMillis = Math.min(durationMillis(timeout) / 2, MAX_CONNECT_MILLIS);
+  const connectMillis = Math.min(durationMillis(timeout) / 2, MAX_MCP_CONNECT_MILLIS);
   return tool;
 }
