@@ -15,6 +15,11 @@ export default defineConfig({
         requests: Number(process.env["FUZZ_REQUESTS"] ?? 800),
         seed: Number(process.env["SEED"] ?? Date.now() % 2 ** 31),
       },
+      // Seeds of test/simulation: from which on, and how many.
+      simulation: {
+        first: Number(process.env["SIMULATION_FIRST"] ?? 1),
+        seeds: Number(process.env["SIMULATION_SEEDS"] ?? 300),
+      },
     },
     projects: [
       {
@@ -72,7 +77,7 @@ export default defineConfig({
         ],
         test: {
           name: "objects",
-          include: ["test/{objects,crash,http}/**/*.test.ts"],
+          include: ["test/{objects,crash,http,simulation}/**/*.test.ts"],
           setupFiles: ["./test/support/grep-for-secrets.ts"],
           testTimeout: 60_000,
           isolate: false,

@@ -28,6 +28,8 @@ export const FAILPOINTS = [
   "intents:after",
   "tool:before-handler",
   "tool:after-handler",
+  "step:inside",
+  "step:after",
   "results:inside",
   "results:after",
   "settle:inside",
@@ -51,6 +53,10 @@ export const FAILPOINTS = [
   "decide:after",
   "retry:inside",
   "retry:after",
+  "delete:inside",
+  "delete:after",
+  "teardown:inside",
+  "teardown:after",
   "rearm:inside",
 ] as const;
 

@@ -83,6 +83,8 @@ export const MCP_CLOSE_DEADLINE_MILLIS = 5_000;
 export const MAX_DECISIONS = 64;
 /** Arguments that a person puts in the place of the model's. */
 export const MAX_EDITED_ARGUMENTS_BYTES = 65_536;
+/** TOOL-03. */
+export const MAX_STEP_NAME_CHARACTERS = 256;
 /** A value that a handler shows as its progress. */
 export const MAX_PROGRESS_BYTES = 4 * KIB;
 /** A turn that declares more calls than this is refused as a model failure: no batch may outgrow a row. */

@@ -28,6 +28,8 @@ const FIELDS = [
   "authorizeOperation",
   "toolAuthorization",
   "selectBinding",
+  "onToolFailure",
+  "onEvent",
   "services",
   "limits",
 ] as const satisfies readonly (keyof HoldfastOptions)[];

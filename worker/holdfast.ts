@@ -21,6 +21,8 @@ export type {
   ToolAuthorization,
   ToolAuthorizationRequest,
 } from "../durable-objects/thread/run/authorize-tools.ts";
+export type { ObjectEvent, OnEvent } from "../durable-objects/platform/wrap-event.ts";
+export type { OnToolFailure, ToolFailure } from "../durable-objects/thread/observe-failures.ts";
 export type { ThreadLimits } from "../durable-objects/thread/thread-limits.ts";
 export type { CallerOf } from "./auth/verify-token.ts";
 export type { HoldfastOptions } from "./deployment-options.ts";

@@ -112,6 +112,10 @@ export function serviceClass(deployment: Deployment): HoldfastServiceClass {
       return this.#serve("repair", request);
     }
 
+    deleteThread(request: RequestOf<"deleteThread">): Answer<"deleteThread"> {
+      return this.#serve("deleteThread", request);
+    }
+
     agents(): Promise<RpcResult<AgentList>> {
       return serveRpc("agents", z.strictObject({}), {}, async () => {
         await this.#operations();

@@ -14,6 +14,7 @@ export const DUE_REASONS = [
   "retry-backoff",
   "run-deadline",
   "binding",
+  "deleted",
   "pass-failed",
   "idle",
 ] as const;

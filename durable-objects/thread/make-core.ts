@@ -11,6 +11,7 @@ import { DueQueue } from "../scheduler/due-queue.ts";
 import { DueQueueStore } from "../scheduler/due-queue.store.ts";
 import type { AuthorizeOperation } from "./authorize-operation.ts";
 import { JournalStore } from "./journal/journal.store.ts";
+import { DeletionStore } from "./deletion/deletion.store.ts";
 import { AnnotationsStore } from "./ledger/annotations.store.ts";
 import { JoinsStore } from "./ledger/joins.store.ts";
 import { LedgerStore } from "./ledger/ledger.store.ts";
@@ -20,7 +21,9 @@ import { ProgressWaiters } from "./progress/progress-waiters.ts";
 import { allowAllTools } from "./run/authorize-tools.ts";
 import { History } from "./run/history.ts";
 import { Tracer } from "../tracing/tracer.ts";
-import { makeRecordLog } from "./record-log.ts";
+import type { OnEvent } from "../platform/wrap-event.ts";
+import { observeFailure } from "./observe-failures.ts";
+import { makeRecordLog, type RecordLog } from "./record-log.ts";
 import { ThreadCore } from "./thread-core.ts";
 import { DEFAULT_THREAD_LIMITS } from "./thread-limits.ts";
 import type { ThreadOptions } from "./thread-options.ts";
@@ -43,6 +46,7 @@ export interface ObjectParts {
 export interface Setup {
   readonly makeCore: (threadId: string) => ThreadCore;
   readonly authorizeOperation: AuthorizeOperation | null;
+  readonly onEvent: OnEvent | null;
 }
 
 export function setUp(parts: ObjectParts, options: ThreadOptions): Setup {
@@ -62,6 +66,7 @@ export function setUp(parts: ObjectParts, options: ThreadOptions): Setup {
       ledger: new LedgerStore(database, threadNumber),
       joins: new JoinsStore(database, threadNumber),
       annotations: new AnnotationsStore(database, threadNumber),
+      deletion: new DeletionStore(database, threadNumber),
       row: new ThreadRowStore(database, threadNumber),
       dueQueue: new DueQueue(new DueQueueStore(database), slot),
       history: new History(journal),
@@ -71,7 +76,7 @@ export function setUp(parts: ObjectParts, options: ThreadOptions): Setup {
       services,
       toolAuthorization,
       env,
-      recordLog: makeRecordLog(threadId, isReadable),
+      recordLog: observed(makeRecordLog(threadId, isReadable), threadId, options),
       tracer: new Tracer(),
       clock: ports.clock,
       ids: ports.ids,
@@ -79,7 +84,17 @@ export function setUp(parts: ObjectParts, options: ThreadOptions): Setup {
       limits,
     });
   };
-  return { makeCore, authorizeOperation: options.authorizeOperation ?? null };
+  const { authorizeOperation = null, onEvent = null } = options;
+  return { makeCore, authorizeOperation, onEvent };
+}
+
+/** Beside the log of records, what the host wants to hear of them. */
+function observed(log: RecordLog, threadId: string, { onToolFailure }: ThreadOptions): RecordLog {
+  if (onToolFailure === undefined) return log;
+  return (stored) => {
+    log(stored);
+    observeFailure(onToolFailure, threadId, stored);
+  };
 }
 
 /** The deployed version, so that records say which code wrote them. */

@@ -108,6 +108,10 @@ function sayRecord(record: ThreadRecord): string {
       return `attempt ${record.payload.supersededEpoch} was lost`;
     case "ToolsPrepared":
       return record.payload.calls.map(({ toolName }) => toolName).join(", ");
+    case "StepRecorded": {
+      const { toolName, step, output } = record.payload;
+      return `${toolName} ${step} ${output === undefined ? "begins" : "is done"}`;
+    }
     case "ToolSettled":
       return `${record.payload.toolName} ${record.payload.outcome}`;
     case "ToolUnknown":

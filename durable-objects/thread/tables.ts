@@ -22,6 +22,8 @@ export const threads = sqliteTable(
     chargedAt: integer().notNull(),
     /** The attempt that last ended in order at its event's deadline: it lost no model call. */
     yieldedEpoch: integer().notNull(),
+    /** JSON of who deleted it when; null for a thread that is there. The row stays, so that its id stays used. */
+    deleted: text(),
     /** What was registered when work began to wait for a binding; null when none waits for one. */
     unboundUnder: text(),
   },

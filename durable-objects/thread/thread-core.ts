@@ -10,6 +10,8 @@ import type { Failpoint, Failpoints } from "../../shared/failpoints.ts";
 import { NATIVE_LANE, type DueReason } from "../scheduler/due.ts";
 import type { DueQueue } from "../scheduler/due-queue.ts";
 import type { Appended, JournalStore, StoredRecord } from "./journal/journal.store.ts";
+import type { DeletionStore } from "./deletion/deletion.store.ts";
+import type { Tombstone } from "../../shared/wire/thread.ts";
 import type { AnnotationsStore } from "./ledger/annotations.store.ts";
 import type { JoinsStore } from "./ledger/joins.store.ts";
 import type { LedgerStore } from "./ledger/ledger.store.ts";
@@ -49,6 +51,7 @@ export interface ThreadCoreOptions {
   readonly ledger: LedgerStore;
   readonly joins: JoinsStore;
   readonly annotations: AnnotationsStore;
+  readonly deletion: DeletionStore;
   readonly row: ThreadRowStore;
   readonly dueQueue: DueQueue;
   readonly history: History;
@@ -73,6 +76,7 @@ export class ThreadCore {
   readonly ledger: LedgerStore;
   readonly joins: JoinsStore;
   readonly annotations: AnnotationsStore;
+  readonly deletion: DeletionStore;
   readonly row: ThreadRowStore;
   readonly dueQueue: DueQueue;
   readonly history: History;
@@ -90,6 +94,8 @@ export class ThreadCore {
   readonly limits: ThreadLimits;
   /** The run that an attempt of this instance works on, if any. */
   live: LiveRun | null = null;
+  /** Of a thread that was deleted. */
+  tombstone: Tombstone | null = null;
 
   constructor(options: ThreadCoreOptions) {
     this.threadId = options.threadId;
@@ -98,6 +104,7 @@ export class ThreadCore {
     this.ledger = options.ledger;
     this.joins = options.joins;
     this.annotations = options.annotations;
+    this.deletion = options.deletion;
     this.row = options.row;
     this.dueQueue = options.dueQueue;
     this.history = options.history;

@@ -12,6 +12,7 @@ import { serveRpc } from "../platform/serve-rpc.ts";
 import { admit } from "./admission/submit.ts";
 import type { OperationRequest } from "./authorize-operation.ts";
 import { abortSubmission, decideOperations, repairThread } from "./control/controls.ts";
+import { deleteThread, refuseDeleted } from "./deletion/delete-thread.ts";
 import { readRecordPage } from "./journal/read-page.ts";
 import { watchThread } from "./progress/watch-thread.ts";
 import type { ThreadCore } from "./thread-core.ts";
@@ -30,6 +31,13 @@ import { listSubmissions, readThread, readUsage } from "./view/read-thread.ts";
 import { verifyLog } from "./view/verify-log.ts";
 
 type Answer<Operation extends ThreadOperation> = Promise<RpcResult<AnswerOf<Operation>>>;
+
+/** What a thread that was deleted still answers. */
+const OF_A_DELETED_THREAD: ReadonlySet<ThreadOperation> = new Set([
+  "getThread",
+  "explain",
+  "deleteThread",
+]);
 
 /** What every request has. */
 interface Asked {
@@ -59,12 +67,15 @@ export function threadObjectClass(
 
     /** Never throws: a throw would use up the platform's redeliveries, after which the alarm is dropped for good. */
     override async alarm(info?: AlarmInvocationInfo): Promise<void> {
-      await this.#services.drain({ kind: "alarm", isRetry: info?.isRetry === true });
+      const isRetry = info?.isRetry === true;
+      await this.#services.wrap({ kind: "alarm", name: "alarm" }, () =>
+        this.#services.drain({ kind: "alarm", isRetry }),
+      );
     }
 
     /** With a timeout it answers once the work settled: one call instead of two. */
     submit(request: ThreadRpcRequest<"submit">): Answer<"submit"> {
-      return serveRpc("submit", ThreadRpcSchemas.submit, request, async (command) => {
+      return this.#invoke("submit", ThreadRpcSchemas.submit, request, async (command) => {
         const { threadId, caller, timeoutMillis, waitId } = command;
         const target = { agentId: command.request.agent };
         await this.#services.authorize({ ...caller, threadId, operation: "submit", target });
@@ -74,6 +85,7 @@ export function threadObjectClass(
         }
         const { principal } = caller;
         const { core, createTables } = this.#services.openForAdmission(threadId, principal);
+        refuseDeleted(core);
         const admitted = admit(core, { ...command, principal, createTables });
         this.#services.adopt(core);
         this.#goOn();
@@ -146,9 +158,10 @@ export function threadObjectClass(
         ThreadRpcSchemas.awaitProgress,
         request,
         async (core, { after, waitId, timeoutMillis }) => {
-          await core.waiters.waitFor("record", waitId, timeoutMillis, () =>
-            core.journal.tail().sequence > after ? true : null,
-          );
+          await core.waiters.waitFor("record", waitId, timeoutMillis, () => {
+            refuseDeleted(core);
+            return core.journal.tail().sequence > after ? true : null;
+          });
           return { tail: core.journal.tail().sequence };
         },
       );
@@ -231,6 +244,15 @@ export function threadObjectClass(
       );
     }
 
+    /** While work is owed only where it is forced. What the thread owned goes as alarm work. */
+    deleteThread(request: ThreadRpcRequest<"deleteThread">): Answer<"deleteThread"> {
+      return this.#serve("deleteThread", ThreadRpcSchemas.deleteThread, request, (core, asked) => {
+        const tombstone = deleteThread(core, asked.caller.principal, asked.request);
+        this.#goOn();
+        return tombstone;
+      });
+    }
+
     /** Decodes, opens the thread, asks the host, and only then does it. */
     #serve<Request extends Asked, Value>(
       operation: ThreadOperation,
@@ -240,13 +262,26 @@ export function threadObjectClass(
       targetOf: (asked: Request) => OperationRequest["target"] = ({ submissionId }) =>
         submissionId === undefined ? {} : { submissionId },
     ): Promise<RpcResult<Value>> {
-      return serveRpc(operation, schema, request, async (asked) => {
+      return this.#invoke(operation, schema, request, async (asked) => {
         const core = this.#services.open(asked.threadId);
         const { threadId, caller } = asked;
         const target = targetOf(asked);
         await this.#services.authorize({ ...caller, threadId, operation, target });
+        if (!OF_A_DELETED_THREAD.has(operation)) refuseDeleted(core);
         return await refuseDamaged(threadId, operation, () => handle(core, asked));
       });
+    }
+
+    /** Answers with data, inside the host's hook. */
+    #invoke<Request, Value>(
+      operation: ThreadOperation,
+      schema: z.ZodType<Request>,
+      request: unknown,
+      handle: (asked: Request) => Promise<Value>,
+    ): Promise<RpcResult<Value>> {
+      return this.#services.wrap({ kind: "rpc", name: operation }, () =>
+        serveRpc(operation, schema, request, handle),
+      );
     }
 
     /** Starts the pass in this event, for latency; the alarm that was armed with the change is the guarantee (ALM-06). */

@@ -6,6 +6,8 @@ import type { BindingSelection } from "../agents/select-binding.ts";
 import type { ModelRegistry } from "../model/resolve-model.ts";
 import type { AuthorizeOperation } from "./authorize-operation.ts";
 import type { ToolAuthorization } from "./run/authorize-tools.ts";
+import type { OnEvent } from "../platform/wrap-event.ts";
+import type { OnToolFailure } from "./observe-failures.ts";
 import type { ThreadLimits } from "./thread-limits.ts";
 
 export interface ThreadOptions {
@@ -20,6 +22,10 @@ export interface ThreadOptions {
   readonly authorizeOperation?: AuthorizeOperation | undefined;
   /** Which of several definitions of one agent id runs a submission; without it an id has one (THR-08). */
   readonly selectBinding?: BindingSelection;
+  /** Told of each failed tool result that a run went on with (TOOL-12). */
+  readonly onToolFailure?: OnToolFailure;
+  /** Around each invocation of an object (TOOL-12). */
+  readonly onEvent?: OnEvent;
   /** Makes what tools get as `services`, once per object. Contract: synchronous, local, bounded: it runs when an object wakes. */
   readonly services?: (env: Environment) => Services;
   readonly limits?: Partial<ThreadLimits>;

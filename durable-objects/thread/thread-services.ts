@@ -10,6 +10,7 @@ import { errorName, logEvent } from "../platform/log.ts";
 import { createSchema, openSchema, type SchemaStatus } from "../platform/migrate.ts";
 import { AlarmPass, type PassCause } from "../scheduler/alarm-pass.ts";
 import { AlarmSlot } from "../scheduler/alarm-slot.ts";
+import { wrapEvent, type ObjectEvent } from "../platform/wrap-event.ts";
 import {
   authorizeOperation,
   threadNotFound,
@@ -78,6 +79,11 @@ export class ThreadServices {
       throw threadNotFound();
     }
     return core;
+  }
+
+  /** Runs an invocation inside the host's hook, where it has one. */
+  wrap<T>(event: ObjectEvent, invocation: () => Promise<T>): Promise<T> {
+    return wrapEvent(this.#setup?.onEvent ?? null, event, invocation);
   }
 
   get hasThread(): boolean {
@@ -170,6 +176,7 @@ export class ThreadServices {
     const row = new ThreadRowStore(this.#database, THREAD_NUMBER).read();
     if (row === null) return;
     this.#core = this.#setup.makeCore(row.threadId);
+    if (row.deleted !== null) this.#core.tombstone = this.#core.deletion.tombstone();
     resumeUnbound(this.#core, row.unboundUnder);
     this.#core.dueQueue.rearmOwed();
   }

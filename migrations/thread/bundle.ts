@@ -44,5 +44,12 @@ export const migrations: readonly Migration[] = [
     "statements": [
       "ALTER TABLE `threads` ADD `unboundUnder` text;"
     ]
+  },
+  {
+    "tag": "0005_add_deleted",
+    "digest": "3a96e991904aace890aa4f22258aec80147fc796af09b01707fc1cd9263329fd",
+    "statements": [
+      "ALTER TABLE `threads` ADD `deleted` text;"
+    ]
   }
 ];

@@ -24,7 +24,7 @@ import type {
   SubmissionView,
   SubmitResult,
 } from "../wire/submission.ts";
-import type { ThreadView } from "../wire/thread.ts";
+import type { ThreadView, Tombstone } from "../wire/thread.ts";
 import type { ThreadUsage } from "../wire/usage.ts";
 import type { Verification } from "../wire/verification.ts";
 import { httpTransport, type HttpOptions } from "./http-transport.ts";
@@ -219,6 +219,18 @@ export class ThreadHandle {
   /** Whether the log is the one that was written, and where it is not. */
   verify({ signal }: Cancellable = {}): Promise<Verification> {
     return this.#call("verify", this.#at, signal);
+  }
+
+  /** Deletes the thread for good; its id stays used. Throws `WorkOwed` while submissions are owed, unless an operator forces it. */
+  delete(
+    { force, reason }: { readonly force?: boolean; readonly reason?: string } = {},
+    { signal }: Cancellable = {},
+  ): Promise<Tombstone> {
+    const request = {
+      ...(force === undefined ? {} : { force }),
+      ...(reason === undefined ? {} : { reason }),
+    };
+    return this.#call("deleteThread", { ...this.#at, request }, signal);
   }
 
   repair(request: RepairRequest, { signal }: Cancellable = {}): Promise<RepairResult> {

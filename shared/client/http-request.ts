@@ -5,7 +5,7 @@ import type { RequestOf } from "../wire/requests.ts";
 import type { ClientOperation } from "./transport.ts";
 
 export interface HttpRequest {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
@@ -64,6 +64,10 @@ const PLANS: Plans = {
     method: "POST",
     path: pathOf(threadId, "repair"),
     body: request,
+  }),
+  deleteThread: ({ threadId, request }) => ({
+    method: "DELETE",
+    path: pathOf(threadId) + queryOf({ force: request?.force, reason: request?.reason }),
   }),
 };
 

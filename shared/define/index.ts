@@ -11,6 +11,9 @@ export type { Environment, Services } from "./environment.ts";
 export { OutcomeUnknown, ToolUnavailable } from "./tool-outcome.ts";
 export {
   defineTool,
+  type LostCall,
+  type ReconcileAnswer,
+  type StepRunner,
   type Tool,
   type ToolCallFacts,
   type ToolContext,

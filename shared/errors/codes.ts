@@ -88,6 +88,20 @@ export const ERROR_CODES = {
     remedy:
       "Nothing was admitted, as `onBusy` is `reject`. `submissionId` and `runId` name the work: wait for its settlement, or send `onBusy` as `enqueue`, `join` or `interrupt`.",
   },
+  WorkOwed: {
+    status: 409,
+    retryable: false,
+    title: "The thread has work that is owed.",
+    remedy:
+      "Nothing was deleted. Wait for the submissions to settle, or abort them; an operator may force it, and they end without an outcome.",
+  },
+  ThreadDeleted: {
+    status: 410,
+    retryable: false,
+    title: "The thread was deleted.",
+    remedy:
+      "Its id stays used: nothing can be read from it or submitted to it. Use another thread id.",
+  },
   DefinitionMismatch: {
     status: 409,
     retryable: false,

@@ -31,8 +31,10 @@ export class TestWorld {
   readonly fired = new Map<Failpoint, number>();
   /** Executions of tool handlers by operation id: what really happened outside. */
   readonly executions = new Map<string, number>();
-  /** Open gates that handlers and models of the scripts wait at, by name. */
-  readonly #gates = new Map<string, PromiseWithResolvers<void>>();
+  /** Gates that handlers and models of the scripts wait at, by name: those that are open, and who waits at the others. Each has a promise of
+   * its own, as one of an object that is gone never resolves. */
+  readonly #open = new Set<string>();
+  readonly #waiting = new Map<string, PromiseWithResolvers<void>[]>();
   readonly #arrived = new Set<string>();
   /** Model calls by the text of the input that they were for. */
   readonly modelCalls = new Map<string, number>();
@@ -86,9 +88,10 @@ export class TestWorld {
   /** Waits at a gate until it is opened. */
   async passGate(name: string): Promise<void> {
     this.#arrived.add(name);
-    const gate = this.#gates.get(name) ?? Promise.withResolvers<void>();
-    this.#gates.set(name, gate);
-    await gate.promise;
+    if (this.#open.has(name)) return;
+    const own = Promise.withResolvers<void>();
+    this.#waiting.set(name, [...(this.#waiting.get(name) ?? []), own]);
+    await own.promise;
   }
 
   /** Someone waits at the gate. */
@@ -96,16 +99,22 @@ export class TestWorld {
     return this.#arrived.has(name);
   }
 
+  /** Someone waits at the gate now. */
+  isHeldAt(name: string): boolean {
+    return this.#waiting.has(name);
+  }
+
   /** Call inside the object that waits: the runtime forbids resolving another object's promises. */
   openGate(name: string): void {
-    const gate = this.#gates.get(name) ?? Promise.withResolvers<void>();
-    this.#gates.set(name, gate);
-    gate.resolve();
+    this.#open.add(name);
+    for (const waiting of this.#waiting.get(name) ?? []) waiting.resolve();
+    this.#waiting.delete(name);
   }
 
   /** Forgets all gates, as after a crash: whoever waited is gone, and a later attempt waits anew. */
   forgetGates(): void {
-    this.#gates.clear();
+    this.#open.clear();
+    this.#waiting.clear();
     this.#arrived.clear();
   }
 
@@ -127,6 +136,7 @@ export class TestWorld {
         if (armed.hitsLeft > 0) return;
         this.#armed = later;
         this.fired.set(point, (this.fired.get(point) ?? 0) + 1);
+        if (armed.mode !== "throw") this.forgetGates();
         if (armed.mode === "abort") {
           isLost = true;
           ctx.abort("crash point");

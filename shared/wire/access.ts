@@ -38,6 +38,8 @@ export const API_OPERATIONS = {
   abort: "threads:write",
   decideOperations: null,
   repair: "threads:operate",
+  /** Where it is forced, `threads:operate` too. */
+  deleteThread: "threads:write",
   agents: null,
 } as const satisfies Record<string, Permission | null>;
 

@@ -11,7 +11,7 @@ import type {
   SubmissionView,
   SubmitResult,
 } from "./submission.ts";
-import type { ThreadView } from "./thread.ts";
+import type { ThreadView, Tombstone } from "./thread.ts";
 import type { ThreadUsage } from "./usage.ts";
 import type { Verification } from "./verification.ts";
 
@@ -39,6 +39,7 @@ interface Answers {
   /** Of an object, one page of the log; of a deployment, all of it. */
   verify: Verification;
   repair: RepairResult;
+  deleteThread: Tombstone;
 }
 
 export type AnswerOf<Operation extends ThreadOperation> = Answers[Operation];

@@ -10,6 +10,7 @@ import {
   ModelInterruptedSchema,
   ModelRespondedSchema,
 } from "./model-records.ts";
+import { MAX_STEP_NAME_CHARACTERS } from "../limits.ts";
 import { DecisionKindSchema } from "./operations.ts";
 import { AllowancesSchema, BudgetDimensionSchema, ExhaustedSchema } from "./policy.ts";
 import { SettlementPayloadSchema } from "./settlement.ts";
@@ -81,6 +82,8 @@ export const ToolsPreparedSchema = OfTurnSchema.extend({
         CallIdentitySchema.extend({
           effect: z.enum(["idempotent", "external"]),
           argumentsDigest: z.string(),
+          /** A lost call goes on behind its recorded steps. */
+          resumable: z.literal(true).optional(),
           /** 1, and one more for each decision that let an unknown call run again. */
           dispatch: z.int().positive(),
         }),
@@ -96,8 +99,20 @@ export const ToolSettledSchema = OfTurnSchema.extend({
     output: ToolOutputSchema,
     /** Of `budget-rejected`: the limit. */
     exhausted: ExhaustedSchema.optional(),
-    /** Who knew the result: the handler, the runtime that never started one, or a person who decided an unknown outcome. */
-    by: z.enum(["handler", "runtime", "decision"]),
+    /** Who knew the result: the handler, the runtime that never started one, a person who decided an unknown outcome, or the tool that found out
+     * what had become of a lost call. */
+    by: z.enum(["handler", "runtime", "decision", "reconcile"]),
+  }),
+});
+
+/** A part of a call. Without an output it began, which only a resumable tool's steps say: until the output follows, it may have happened. */
+export const StepRecordedSchema = OfTurnSchema.extend({
+  type: z.literal("StepRecorded"),
+  payload: CallIdentitySchema.extend({
+    /** Of the call, when the step ran; 0 of a call that needs no intent. */
+    dispatch: z.int().nonnegative(),
+    step: z.string().min(1).max(MAX_STEP_NAME_CHARACTERS),
+    output: JsonSchema.optional(),
   }),
 });
 
@@ -127,6 +142,8 @@ export const OperationDecidedSchema = OfTurnSchema.extend({
     /** Of `edit`: what the call runs with instead. The response keeps what the model asked for. */
     arguments: JsonSchema.optional(),
     author: z.string(),
+    /** The tool itself found it out (TOOL-02); a person otherwise. */
+    by: z.literal("reconcile").optional(),
     reason: z.string(),
   }),
 });
@@ -182,6 +199,7 @@ export const ThreadRecordSchema = z
     ModelCallFailedSchema,
     ModelInterruptedSchema,
     ToolsPreparedSchema,
+    StepRecordedSchema,
     ToolSettledSchema,
     ToolUnknownSchema,
     ApprovalRequestedSchema,
@@ -236,6 +254,12 @@ export function recordIdentity(draft: RecordDraft): string {
     case "ToolUnknown":
     case "OperationDecided":
       return `${draft.type}:${draft.payload.operationId}.d${draft.payload.dispatch}`;
+    case "StepRecorded": {
+      const { operationId, dispatch, step, output } = draft.payload;
+      // A start may be repeated by a person's leave, under a dispatch of its own; a result stands once.
+      const part = output === undefined ? `d${dispatch}.started` : "done";
+      return `${draft.type}:${operationId}.${part}:${step}`;
+    }
     case "BudgetWarned":
       return `${draft.type}:${draft.runId}.${draft.payload.dimension}`;
     case "RepairAnnotated":

@@ -11,6 +11,7 @@ import {
   RepairRequestSchema,
   SubmitRequestSchema,
 } from "./submission.ts";
+import { DeleteRequestSchema } from "./thread.ts";
 import { CHAIN_START, ChainPointSchema } from "./verification.ts";
 
 const OfThreadSchema = z.strictObject({ threadId: ThreadIdSchema });
@@ -48,6 +49,7 @@ export const RequestSchemas = {
   /** From the beginning, or from where an earlier check ended. */
   verify: OfThreadSchema.extend({ from: ChainPointSchema.default(CHAIN_START) }),
   repair: OfThreadSchema.extend({ request: RepairRequestSchema }),
+  deleteThread: OfThreadSchema.extend({ request: DeleteRequestSchema.prefault({}) }),
 } as const;
 
 export type ThreadOperation = keyof typeof RequestSchemas;

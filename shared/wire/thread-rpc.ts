@@ -27,6 +27,7 @@ export const ThreadRpcSchemas = {
   usage: called(RequestSchemas.usage),
   verify: called(RequestSchemas.verify),
   repair: called(RequestSchemas.repair),
+  deleteThread: called(RequestSchemas.deleteThread),
 } as const satisfies Record<ThreadOperation, z.ZodType>;
 
 export type ThreadRpcRequest<Operation extends ThreadOperation> = RequestOf<Operation> & {

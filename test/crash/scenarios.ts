@@ -51,6 +51,19 @@ export const SCENARIOS: readonly Scenario[] = [
     ],
   },
   {
+    name: "steps of a call that repeats, and of one that resumes",
+    ends: ["completed"],
+    submissions: [
+      {
+        plan: [
+          { calls: [{ tool: "bump", input: { behave: "steps" } }] },
+          { calls: [{ tool: "resume", input: { behave: "steps" } }] },
+          done,
+        ],
+      },
+    ],
+  },
+  {
     name: "faulty calls beside a good one",
     ends: ["completed"],
     submissions: [{ plan: [{ calls: [{ tool: "nothing" }, { tool: "look" }] }, done] }],

@@ -140,6 +140,7 @@ const NEEDS: Readonly<Record<string, Permission>> = {
   "GET verify": "threads:read",
   "GET export": "threads:read",
   "POST repair": "threads:operate",
+  "DELETE thread": "threads:write",
 };
 
 describe("permissions", () => {

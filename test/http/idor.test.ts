@@ -439,6 +439,7 @@ describe("authorizeOperation", () => {
       usage: {},
       verify: {},
       repair: { submissionId },
+      deleteThread: {},
     };
     await withHook(victim.thread, hook, async () => {
       for (const operation of SERVICE_OPERATIONS) {

@@ -6,7 +6,7 @@ import { AUTHORIZATION, type Sent } from "./http-client.ts";
 export interface Route {
   readonly name: string;
   readonly operation: ApiOperation;
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   readonly path: (threadId: string, submissionId: string) => string;
   /** A right body, where the route takes one; `submissionId` is one of the thread. */
   readonly body?: (submissionId: string) => Readonly<Record<string, unknown>>;
@@ -115,6 +115,13 @@ export const ROUTES: readonly Route[] = [
     method: "POST",
     path: (thread) => `/v1/threads/${thread}/repair`,
     body: (id) => ({ action: "retry", target: id, reason: "try again" }),
+  },
+  {
+    // The last: nothing is left of the thread after it, where nothing is owed.
+    name: "DELETE thread",
+    operation: "deleteThread",
+    method: "DELETE",
+    path: (thread) => `/v1/threads/${thread}`,
   },
 ];
 

@@ -44,6 +44,7 @@ export function rightCall(
     case "explain":
     case "usage":
     case "verify":
+    case "deleteThread":
       return { threadId };
     case "getSubmission":
     case "awaitSettlement":

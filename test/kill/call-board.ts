@@ -2,9 +2,9 @@
 // at once while a restarted server goes on.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Job, JobCall } from "./job.ts";
-import { STEPS, type Step } from "./job-steps.ts";
-import type { Stub } from "./stub.ts";
-import type { Arrival } from "./stub-wire.ts";
+import type { Stub } from "../server/stub.ts";
+import type { Arrival } from "../server/stub-wire.ts";
+import { STEPS, StepSchema, type Step } from "./job-steps.ts";
 
 interface Target {
   readonly job: Job;
@@ -58,7 +58,8 @@ export class CallBoard {
       this.strangers.push(arrival);
       return;
     }
-    const { step, generation } = arrival;
+    const { generation } = arrival;
+    const step = StepSchema.parse(arrival.step);
     const call = { step, generation, at: performance.now(), isReplied: false };
     job.calls.push(call);
     const target = this.#target;

@@ -1,9 +1,9 @@
 // What must hold over everything at the end: each submission settled exactly once, nothing else in the logs, every external call
 // executed exactly once by the stub's own count.
-import type { Execution } from "./stub-wire.ts";
+import type { Execution } from "../server/stub-wire.ts";
+import { ThreadApi } from "../server/thread-api.ts";
 import { CHARGES_PER_JOB } from "./job-steps.ts";
 import type { World } from "./one-kill.ts";
-import { ThreadApi } from "./thread-api.ts";
 
 export interface Totals {
   readonly threads: number;

@@ -1,5 +1,5 @@
-// What one job of the kill test does, call by call, and what a kill after each call must lead to. Shared by the deployment, the stub and
-// the orchestrator, so it imports nothing of a platform.
+// What one job of the kill test does, call by call, and what a kill after each call must lead to. Shared by the deployment and the
+// orchestrator, so it imports nothing of a platform.
 import { z } from "zod";
 
 /** The calls that a job makes at the stub, in order: four model turns, a read, four external calls in one turn, an idempotent write. */
@@ -41,7 +41,3 @@ export const FATES: Record<Step, { readonly held: Fate; readonly replied: Fate }
   save_note: { held: "due", replied: "due" },
   "model-4": { held: "due", replied: "either" },
 };
-
-/** The body of every call to the stub. */
-export const StubCallSchema = z.strictObject({ job: z.string().min(1), step: StepSchema });
-export type StubCall = z.infer<typeof StubCallSchema>;

@@ -1,4 +1,5 @@
 // What a run of the kill test does, drawn from its seed alone: the same seed gives the same plan, whatever the timing does with it. Pure.
+import { pick, seeded, shuffle, type Random } from "../server/seeded.ts";
 import { STEPS, type Step } from "./job-steps.ts";
 
 export const PHASES = [
@@ -34,19 +35,6 @@ export interface KillPlan {
   readonly offsetMillis: number;
   /** The first is the victim, whose call is the target; the others are load. */
   readonly jobs: readonly [JobPlan, ...JobPlan[]];
-}
-
-/** A number in [0, 1) from a 32-bit state (mulberry32). */
-type Random = () => number;
-
-function seeded(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 const MAX_DELAY_MILLIS = 25;
@@ -124,15 +112,4 @@ function planJobs(index: number, random: Random): KillPlan["jobs"] {
   // Sometimes more work waits behind the victim: it must run whether the victim goes on or parks.
   const behind = random() < 1 / 3 ? [job(others.length + 1, victim.thread)] : [];
   return [victim, ...others, ...behind];
-}
-
-function pick<T>(values: readonly [T, ...T[]], random: Random): T {
-  return values[Math.floor(random() * values.length)] ?? values[0];
-}
-
-function shuffle<T>(values: readonly T[], random: Random): T[] {
-  return values
-    .map((value) => ({ value, rank: random() }))
-    .toSorted((left, right) => left.rank - right.rank)
-    .map(({ value }) => value);
 }

@@ -2,21 +2,22 @@
 // again with the same keys, decisions about unknown outcomes by what the stub saw, and every settlement.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Settlement } from "../../shared/wire/settlement.ts";
-import type { Receipt } from "../../shared/wire/submission.ts";
+import type { Receipt, SubmitRequest } from "../../shared/wire/submission.ts";
+import { waitExactly } from "../server/moments.ts";
+import type { Server } from "../server/server.ts";
+import type { Stub } from "../server/stub.ts";
+import { ThreadApi } from "../server/thread-api.ts";
 import type { CallBoard } from "./call-board.ts";
 import { Job } from "./job.ts";
 import { StepSchema, CHARGES_PER_JOB } from "./job-steps.ts";
 import type { JobPlan, KillPlan } from "./kill-plan.ts";
-import type { Server } from "./server.ts";
-import type { Stub } from "./stub.ts";
-import { ThreadApi } from "./thread-api.ts";
 import {
   callIdOf,
   selectInterrupted,
   selectUnknown,
   ThreadLog,
   type ReportFault,
-} from "./thread-log.ts";
+} from "../server/thread-log.ts";
 
 const TARGET_TIMEOUT_MILLIS = 10_000;
 const CONTINUE_TIMEOUT_MILLIS = 10_000;
@@ -111,7 +112,7 @@ async function loadAndKill(world: World, plan: KillPlan, jobs: readonly Job[]): 
 
 async function submitFirst(api: ThreadApi, job: Job): Promise<void> {
   try {
-    const { receipt } = await api.submit(job.plan.thread, job.plan.key);
+    const { receipt } = await api.submit(job.plan.thread, job.plan.key, requestOf(job));
     job.receipt = receipt;
     job.isAcknowledged = true;
   } catch {
@@ -120,11 +121,8 @@ async function submitFirst(api: ThreadApi, job: Job): Promise<void> {
   }
 }
 
-/** Timers are a millisecond coarse; the window between two commits is not. */
-async function waitExactly(millis: number): Promise<void> {
-  const until = performance.now() + millis;
-  if (millis > 2) await sleep(millis - 2);
-  while (performance.now() < until) await new Promise((resolve) => setImmediate(resolve));
+function requestOf({ plan }: Job): SubmitRequest {
+  return { agent: "job-runner", input: { job: plan.key } };
 }
 
 /** Sends nothing: the alarms alone must bring the work back. */
@@ -164,7 +162,7 @@ async function submitAgain(
   job: Job,
 ): Promise<"replayed" | "reply-lost" | "fresh" | "lost"> {
   const { thread, key } = job.plan;
-  const { receipt, replayed } = await api.submit(thread, key);
+  const { receipt, replayed } = await api.submit(thread, key, requestOf(job));
   const known = job.receipt;
   job.receipt = receipt;
   const wasAdmitted = job.isAcknowledged || job.calls.length > 0;

@@ -33,6 +33,13 @@ export const MUTATIONS: readonly Mutation[] = [
     suites: ["test/objects/recovery.test.ts"],
   },
   {
+    safeguard: "an abort that is on record stops the live attempt",
+    file: "durable-objects/thread/run/live-run.ts",
+    find: 'if (state.abort !== null) this.stop("abort");',
+    replace: "",
+    suites: ["test/objects/recovery.test.ts"],
+  },
+  {
     safeguard: "the look-up of an idempotency key",
     file: "durable-objects/thread/admission/submit.ts",
     find: "isNewThread ? null : core.ledger.findByKey(principal, idempotencyKey)",
@@ -64,7 +71,7 @@ export const MUTATIONS: readonly Mutation[] = [
     safeguard: "the due time of accepted work",
     file: "durable-objects/thread/admission/submit.ts",
     find: 'core.enrolNative("submitted");',
-    replace: "void NATIVE_LANE;",
+    replace: "void core;",
     suites: ["test/objects/alarm.test.ts"],
   },
   {

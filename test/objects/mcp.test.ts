@@ -20,6 +20,8 @@ afterEach(resetOptions);
 
 const declared = { revision: 1, description: "A tool of the test server." } as const;
 
+const server = { url: `${MCP_ORIGIN}/mcp` };
+
 const agent = defineAgent({
   id: "reader",
   revision: 1,
@@ -27,15 +29,28 @@ const agent = defineAgent({
   input: ScriptedInputSchema,
   instructions: "Follow the plan.",
   model: "test/scripted",
-  tools: mcpTools({
-    server: { url: `${MCP_ORIGIN}/mcp` },
-    prefix: "docs_",
-    tools: {
-      echo: { ...declared, input: z.object({ value: z.string() }), effect: "read" },
-      big: { ...declared, input: z.object({ bytes: z.number() }), effect: "read" },
-      die: { ...declared, input: z.object({}) },
-    },
-  }),
+  tools: {
+    ...mcpTools({
+      server,
+      prefix: "docs_",
+      tools: {
+        echo: { ...declared, input: z.object({ value: z.string() }), effect: "read" },
+        big: { ...declared, input: z.object({ bytes: z.number() }), effect: "read" },
+        die: { ...declared, input: z.object({}) },
+      },
+    }),
+    ...mcpTools({
+      server,
+      prefix: "traced_",
+      tools: {
+        die: {
+          ...declared,
+          input: z.object({}),
+          reconcile: () => ({ outcome: "completed", result: "found" }),
+        },
+      },
+    }),
+  },
   policy: { maxDuration: "2 hours" },
 });
 
@@ -62,6 +77,7 @@ it("[TOOL-09] a thread offers and calls its tools whether or not the server is t
     "docs_echo",
     "docs_big",
     "docs_die",
+    "traced_die",
   ]);
   await tell("start");
   expect(await thread.run([echo, { text: "ok" }], { agent: "reader" })).toMatchObject(said);
@@ -93,5 +109,18 @@ it("[TOOL-09, TOOL-04] an external call whose answer was lost waits for a person
   expect(await thread.settlement(receipt.submissionId)).toMatchObject({ outcome: "completed" });
   const seen = z.object({ calls: z.array(z.unknown()) });
   expect(seen.parse(await (await fetch(`${MCP_ORIGIN}/seen`)).json()).calls).toEqual([]);
+  await expectSound(thread, { readTools });
+});
+
+it("[TOOL-09, TOOL-02] a tool that can find out what became of a lost call is asked before a person", async () => {
+  testOptions.agents = (all) => [...all, agent];
+  const thread = new ThreadDriver("mcp");
+  const die = { calls: [{ tool: "traced_die", input: {} }] };
+  const settlement = await thread.run([die, { text: "ok" }], { agent: "reader" });
+  expect(settlement).toMatchObject({ outcome: "completed" });
+  const records = await thread.records();
+  const lost = records.find((record) => record.type === "ToolUnknown");
+  expect(lost).toMatchObject({ payload: { reason: "answer-lost" } });
+  expect(await outcomes(thread)).toEqual([["success", { type: "text", value: "found" }]]);
   await expectSound(thread, { readTools });
 });

@@ -111,6 +111,20 @@ describe("taking over", () => {
     await expectSound(thread);
   });
 
+  it("[RUN-10] stops the live attempt with the commit of the abort, whatever becomes of the caller's answer", async () => {
+    const thread = new ThreadDriver("abort-unanswered");
+    const gate = `${thread.threadId}-model`;
+    const { receipt } = await thread.submit([{ text: "too late", gate }]);
+    await thread.arrival(gate);
+    world.armCrashes({ point: "abort:after", mode: "throw" });
+    await expect(thread.abort(receipt.submissionId)).rejects.toThrow("Defect");
+    // The model's answer finds a run that was stopped: nothing of it is written.
+    await thread.openGate(gate);
+    expect(await thread.settlement(receipt.submissionId)).toMatchObject({ outcome: "aborted" });
+    expect((await thread.records()).map(({ type }) => type)).not.toContain("ModelResponded");
+    await expectSound(thread);
+  });
+
   it("[RUN-08] sums usage over attempts, from the log", async () => {
     const thread = new ThreadDriver("usage");
     const gate = `${thread.threadId}-model`;

@@ -1,6 +1,12 @@
 // Agents and tools of the tests: every tool counts its executions in the world, and behaves as its arguments ask.
 import { z } from "zod";
-import { defineAgent, defineTool, type Tool, type ToolContext } from "../../shared/define/index.ts";
+import {
+  defineAgent,
+  defineTool,
+  type ReconcileAnswer,
+  type Tool,
+  type ToolContext,
+} from "../../shared/define/index.ts";
 import type { Effect } from "../../shared/wire/records.ts";
 import { ScriptedInputSchema } from "./scripted-model.ts";
 import { world } from "./world.ts";
@@ -20,6 +26,9 @@ const ToolInputSchema = z.object({
       "progress",
       "take-time",
       "tell-metadata",
+      "steps",
+      "same-step",
+      "bad-step",
     ])
     .default("answer"),
   gate: z.string().default("tool"),
@@ -32,12 +41,13 @@ const ServiceSchema = z.custom<{
 
 async function behave(
   input: z.infer<typeof ToolInputSchema>,
-  { idempotencyKey, signal, progress, log, env, metadata }: ToolContext,
+  context: ToolContext,
 ): Promise<{ value: string }> {
+  const { idempotencyKey, signal, progress, log, env, metadata, step } = context;
   // A call to the world leaves the object, and so waits until the object's writes are on the disk, as every real tool's does.
-  await ServiceSchema.parse(Reflect.get(env, "OUTSIDE"))
-    .getByName("outside")
-    .execute(idempotencyKey);
+  const outside = (key: string): Promise<void> =>
+    ServiceSchema.parse(Reflect.get(env, "OUTSIDE")).getByName("outside").execute(key);
+  if (input.behave !== "steps") await outside(idempotencyKey);
   switch (input.behave) {
     case "answer":
       return { value: input.value };
@@ -82,6 +92,25 @@ async function behave(
       return { value: input.value };
     case "tell-metadata":
       return { value: JSON.stringify(metadata) };
+    case "steps": {
+      const done: unknown[] = [];
+      for (const name of ["one", "two", "three"]) {
+        const run = async (): Promise<string> => {
+          await outside(`${idempotencyKey}/${name}`);
+          if (name === input.gate) await world.passGate(`${idempotencyKey}/${name}`);
+          return `${name}!`;
+        };
+        done.push(await step(name, run));
+      }
+      return { value: done.join(" ") };
+    }
+    case "same-step":
+      await step("one", () => "first");
+      await step("one", () => "second");
+      return { value: "no" };
+    case "bad-step":
+      await step("one", () => z.custom<string>().parse(1n));
+      return { value: "no" };
     case "progress":
       progress({ done: 1, of: 2 });
       log.info("half way", { done: 1 });
@@ -97,7 +126,20 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-function stub(name: string, effect: Effect, more: { approval?: true; fast?: true } = {}): Tool {
+/** What `reconcile` answers; "fails" throws. */
+export const reconciling: { answer: ReconcileAnswer | "fails" } = {
+  answer: { outcome: "unknown" },
+};
+
+interface StubOptions {
+  readonly approval?: true;
+  readonly fast?: true;
+  readonly resumable?: true;
+  readonly exclusive?: true;
+  readonly reconciles?: true;
+}
+
+function stub(name: string, effect: Effect, more: StubOptions = {}): Tool {
   return defineTool({
     name,
     revision: 1,
@@ -107,6 +149,17 @@ function stub(name: string, effect: Effect, more: { approval?: true; fast?: true
     effect,
     timeout: more.fast === true ? "30 milliseconds" : "60 seconds",
     ...(more.approval === true ? { needsApproval: true as const } : {}),
+    ...(more.resumable === true ? { resumable: true } : {}),
+    ...(more.exclusive === true ? { exclusive: true } : {}),
+    ...(more.reconciles === true
+      ? {
+          reconcile: (_input: z.infer<typeof ToolInputSchema>) => {
+            const { answer } = reconciling;
+            if (answer === "fails") throw new Error("the service is down");
+            return answer;
+          },
+        }
+      : {}),
     execute: behave,
   });
 }
@@ -116,6 +169,10 @@ export const tools = {
   bump: stub("bump", "idempotent"),
   act: stub("act", "external"),
   guarded: stub("guarded", "external", { approval: true }),
+  resume: stub("resume", "external", { resumable: true }),
+  sought: stub("sought", "external", { reconciles: true }),
+  hastySought: stub("hasty_sought", "external", { reconciles: true, fast: true }),
+  alone: stub("alone", "external", { exclusive: true }),
   hastyLook: stub("hasty_look", "read", { fast: true }),
   hastyBump: stub("hasty_bump", "idempotent", { fast: true }),
   hastyAct: stub("hasty_act", "external", { fast: true }),

@@ -3,6 +3,8 @@ import { z } from "zod";
 import type { Agent } from "../../shared/define/agent.ts";
 import type { Environment, Services } from "../../shared/define/environment.ts";
 import type { BindingSelection } from "../../durable-objects/agents/select-binding.ts";
+import type { OnEvent } from "../../durable-objects/platform/wrap-event.ts";
+import type { OnToolFailure } from "../../durable-objects/thread/observe-failures.ts";
 import type { AuthorizeOperation } from "../../durable-objects/thread/authorize-operation.ts";
 import type { ToolAuthorization } from "../../durable-objects/thread/run/authorize-tools.ts";
 import type { ThreadLimits } from "../../durable-objects/thread/thread-limits.ts";
@@ -15,6 +17,8 @@ interface TestOptions {
   agents: (all: readonly Agent[]) => readonly Agent[];
   services: (env: Environment) => Services;
   selectBinding: BindingSelection;
+  onToolFailure: OnToolFailure;
+  onEvent: OnEvent | undefined;
 }
 
 /** Their type is a deployment's own; the tests' has none. */
@@ -29,6 +33,8 @@ export const testOptions: TestOptions = {
   agents: (all) => all,
   services: () => noServices.parse({}),
   selectBinding: NOTHING_SELECTED,
+  onToolFailure: () => undefined,
+  onEvent: undefined,
 };
 
 export function resetOptions(): void {
@@ -38,4 +44,6 @@ export function resetOptions(): void {
   testOptions.agents = (all) => all;
   testOptions.services = () => noServices.parse({});
   testOptions.selectBinding = NOTHING_SELECTED;
+  testOptions.onToolFailure = () => undefined;
+  testOptions.onEvent = undefined;
 }

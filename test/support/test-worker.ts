@@ -65,6 +65,9 @@ const deployment = holdfast(
     get limits() {
       return testOptions.limits;
     },
+    onToolFailure: (failure) => testOptions.onToolFailure(failure),
+    onEvent: (event, run) =>
+      testOptions.onEvent === undefined ? run() : testOptions.onEvent(event, run),
     get selectBinding() {
       return testOptions.selectBinding;
     },

@@ -20,7 +20,7 @@ import type {
   SubmitRequest,
   SubmitResult,
 } from "../../shared/wire/submission.ts";
-import type { ThreadView } from "../../shared/wire/thread.ts";
+import type { DeleteRequestSchema, ThreadView, Tombstone } from "../../shared/wire/thread.ts";
 import type { ThreadUsage } from "../../shared/wire/usage.ts";
 import { digestText } from "../../durable-objects/platform/digest.ts";
 import { decodeBatch } from "../../durable-objects/thread/journal/record-codec.ts";
@@ -105,6 +105,10 @@ export class ThreadDriver extends ThreadTester {
 
   usage(): Promise<ThreadUsage> {
     return this.ask("usage", this.address);
+  }
+
+  delete(request: z.input<typeof DeleteRequestSchema> = {}): Promise<Tombstone> {
+    return this.ask("deleteThread", { ...this.address, request });
   }
 
   async retry(target: string): Promise<"resumed" | "not-parked"> {

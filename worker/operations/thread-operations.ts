@@ -93,9 +93,16 @@ function permissionsOf(
     for (const { decision } of request.request.decisions)
       asked.push(permissionOfDecision(decision));
   }
+  if (isForced(request)) asked.push("threads:operate");
   // Waiting for the outcome reads the thread.
   if (operation === "submit" && waitMillisOf(request) > 0) asked.push("threads:read");
   return asked;
+}
+
+function isForced(request: RequestOf<ThreadOperation>): boolean {
+  return "request" in request && request.request !== undefined && "force" in request.request
+    ? request.request.force === true
+    : false;
 }
 
 function isDecideRequest(

@@ -1,8 +1,12 @@
 // A thread at a glance, its explanation, what it spent, and its repair.
-import { createRoute } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import { ExplanationSchema } from "../../shared/wire/explain.ts";
 import { RepairRequestSchema, RepairResultSchema } from "../../shared/wire/submission.ts";
-import { ThreadViewSchema } from "../../shared/wire/thread.ts";
+import {
+  DeleteRequestSchema,
+  ThreadViewSchema,
+  TombstoneSchema,
+} from "../../shared/wire/thread.ts";
 import { ThreadUsageSchema } from "../../shared/wire/usage.ts";
 import { VerificationSchema } from "../../shared/wire/verification.ts";
 import { BODY_PROBLEMS, jsonAnswer, jsonBody, problems, ThreadParams } from "../openapi/parts.ts";
@@ -10,6 +14,11 @@ import { readBody } from "../middleware/read-body.ts";
 import { newRoutes } from "./new-routes.ts";
 
 export const threads = newRoutes();
+
+const DeleteQuery = z.object({
+  force: z.enum(["true", "false"]).default("false"),
+  reason: DeleteRequestSchema.shape.reason,
+});
 
 const ofThread = problems(["InvalidIdentifier", "ThreadNotFound"]);
 
@@ -103,5 +112,31 @@ threads.openapi(
     const { thread: threadId } = context.req.valid("param");
     const request = context.req.valid("json");
     return context.json(await context.get("operations").call("repair", { threadId, request }), 200);
+  },
+);
+
+threads.openapi(
+  createRoute({
+    operationId: "deleteThread",
+    tags: ["Threads"],
+    summary: "Delete a thread",
+    description:
+      "Puts a tombstone in the thread's place at once; its log and ledger go soon after. Refused while work is owed, unless `force` is true, which needs `threads:operate`. Repeating it answers the same. The id stays used.",
+    method: "delete",
+    path: "/threads/{thread}",
+    request: { params: ThreadParams, query: DeleteQuery },
+    responses: {
+      202: jsonAnswer(TombstoneSchema, "It is deleted."),
+      ...problems(["MalformedRequest", "InvalidIdentifier", "ThreadNotFound", "WorkOwed"]),
+    },
+  }),
+  async (context) => {
+    const { thread: threadId } = context.req.valid("param");
+    const { force, reason } = context.req.valid("query");
+    const request = { force: force === "true", ...(reason === undefined ? {} : { reason }) };
+    return context.json(
+      await context.get("operations").call("deleteThread", { threadId, request }),
+      202,
+    );
   },
 );

@@ -68,7 +68,6 @@ export function applyControls(
   const thread = must(core.row.read(), "a submission has a thread");
   const effects: ControlEffect[] = [];
   const runs = new Map<number, RunState>();
-  let stopsLive = false;
   core.commitAsControl(POINTS[kind], (append) => {
     for (const [index, { entry: asked, command }] of controls.entries()) {
       const { queueSequence, submissionId } = asked;
@@ -99,8 +98,6 @@ export function applyControls(
       const added = append(queueSequence, run, drafts);
       runs.set(queueSequence, added.state);
       changeLedger(core, entry, command, decision, added, runFirst);
-      const isAbort = decision.drafts.some((draft) => draft.type === "AbortRequested");
-      if (live && isAbort) stopsLive = true;
     }
     // Nothing was appended when every control was a replay.
     if (runs.size > 0) {
@@ -108,7 +105,6 @@ export function applyControls(
     }
     alongside();
   });
-  if (stopsLive) core.live?.stop("abort");
   return effects;
 }
 

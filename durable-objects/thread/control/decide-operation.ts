@@ -9,7 +9,7 @@ import type { RecordDraft } from "../../../shared/wire/records.ts";
 import { boundToolOutput, boundValue } from "../../context/tool-result-bounds.ts";
 import { digestJson } from "../../platform/digest.ts";
 import { findCall, lastTurn, type CallState, type RunState } from "../run/run-state.ts";
-import { resultDraft } from "../run/tool-drafts.ts";
+import { decisionDraft, resultDraft } from "../run/tool-drafts.ts";
 import { abortDrafts } from "./abort-drafts.ts";
 import type { ControlDecision, ControlFacts, Refusal } from "./control-decision.ts";
 
@@ -92,24 +92,15 @@ export function decideOperation(facts: ControlFacts, command: OperationCommand):
       errors: faults.map(({ pointer, message }) => ({ pointer: `/arguments${pointer}`, message })),
     };
   }
-  const decided: RecordDraft = {
-    type: "OperationDecided",
-    submissionId: run.submissionId,
-    runId: run.runId,
-    turn,
-    payload: {
-      operationId: call.operationId,
-      toolCallId: call.toolCallId,
-      toolName: call.toolName,
-      decision: decision.decision,
-      dispatch: slot,
-      decisionDigest,
-      argumentsDigest: call.argumentsDigest,
-      ...(decision.arguments === undefined ? {} : { arguments: decision.arguments }),
-      author: command.author,
-      reason: decision.reason,
-    },
-  };
+  const decided = decisionDraft(run, turn, call, {
+    decision: decision.decision,
+    dispatch: slot,
+    decisionDigest,
+    argumentsDigest: call.argumentsDigest,
+    ...(decision.arguments === undefined ? {} : { arguments: decision.arguments }),
+    author: command.author,
+    reason: decision.reason,
+  });
   return {
     kind: "commit",
     drafts: [decided, ...consequences(facts, command, call, turn)],

@@ -77,6 +77,11 @@ export class JournalStore {
     return tail;
   }
 
+  /** Call when rows were deleted. */
+  forgetTail(): void {
+    this.#known = null;
+  }
+
   #readTail(): ChainPoint {
     const row = this.#database.row<{ last: number; digest: string }>(
       "SELECT last, digest FROM batches WHERE position BETWEEN ? AND ? ORDER BY position DESC LIMIT 1",

@@ -15,6 +15,8 @@ export interface ThreadRow {
   readonly yieldedEpoch: number;
   /** The registry's key when work began to wait for a binding; null when none waits for one. */
   readonly unboundUnder: string | null;
+  /** JSON of the tombstone (`deletion/deletion.store.ts`); null for a thread that is there. */
+  readonly deleted: string | null;
 }
 
 /** What a claim changes, in one write. */
@@ -37,7 +39,7 @@ export class ThreadRowStore {
 
   read(): ThreadRow | null {
     const row = this.#database.row<Columns<ThreadRow>>(
-      "SELECT number, threadId, createdBy, createdAt, epoch, claimedRun, claimedRunFirst, charge, chargedAt, yieldedEpoch, unboundUnder FROM threads WHERE number = ?",
+      "SELECT number, threadId, createdBy, createdAt, epoch, claimedRun, claimedRunFirst, charge, chargedAt, yieldedEpoch, unboundUnder, deleted FROM threads WHERE number = ?",
       this.#thread,
     );
     return row ?? null;

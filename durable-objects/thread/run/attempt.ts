@@ -8,8 +8,8 @@ import type { ThreadCore } from "../thread-core.ts";
 import { decideStep, type RunWait, type StepFacts } from "./decide-step.ts";
 import type { LiveRun } from "./live-run.ts";
 import { joinInputs } from "./join-inputs.ts";
-import { markUnknown } from "./mark-unknown.ts";
 import { estimateModelRequest } from "./model-request.ts";
+import { reconcileCalls } from "./reconcile-calls.ts";
 import { runModelTurn } from "./model-turn.ts";
 import { settleWith } from "./settle.ts";
 import { runToolBatch } from "./tool-batch.ts";
@@ -33,7 +33,7 @@ export async function runAttempt(
 
 async function runSteps(core: ThreadCore, live: LiveRun, budget: EventBudget): Promise<AttemptEnd> {
   for (;;) {
-    if (live.stopReason === "ceiling") return "abandoned";
+    if (live.stopReason === "ceiling" || live.stopReason === "deleted") return "abandoned";
     if (live.state.settlement !== null) return "settled";
     const step = decideStep(live.state, stepFacts(core, live));
     switch (step.kind) {
@@ -44,7 +44,7 @@ async function runSteps(core: ThreadCore, live: LiveRun, budget: EventBudget): P
         park(core, live, step.wait);
         return "waiting";
       case "mark-unknown":
-        markUnknown(core, live, step.turn, step.calls);
+        await reconcileCalls(core, live, step.turn, step.calls);
         break;
       case "note-interruption": {
         const { turn, supersededEpoch } = step;

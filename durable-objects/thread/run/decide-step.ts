@@ -18,6 +18,7 @@ import { hadRepairTurn, isAnswer, readAnswer } from "./decide-output.ts";
 import { countTrailingFailures } from "./repeated-failures.ts";
 import {
   isDelivered,
+  isLostOutside,
   lastTurn,
   type CallState,
   type RunState,
@@ -95,9 +96,7 @@ export function decideStep(state: RunState, facts: StepFacts): Step {
 
 /** A batch with open calls. An unknown outcome stops everything of the run, not only its own call (TOOL-04). */
 function decideBatch(state: RunState, turn: TurnState, open: readonly CallState[]): Step {
-  const lost = open.filter(
-    (call) => call.phase === "prepared" && call.preparedEffect === "external",
-  );
+  const lost = open.filter(isLostOutside);
   if (lost.length > 0) return { kind: "mark-unknown", turn: turn.turn, calls: lost };
   const unknown = open.filter((call) => call.phase === "unknown");
   if (unknown.length > 0) return waitFor("unknown-outcome", null, unknown);

@@ -15,7 +15,7 @@ import type { HistoryRun } from "./select-history.ts";
 import type { RunState } from "./run-state.ts";
 
 /** Why an attempt's work was stopped from outside. */
-export type StopReason = "abort" | "deadline" | "ceiling" | "attempt-failed";
+export type StopReason = "abort" | "deadline" | "ceiling" | "deleted" | "attempt-failed";
 
 export interface InFlight {
   readonly toolName: string;
@@ -54,6 +54,8 @@ export class LiveRun {
   readonly inFlight = new Map<string, InFlight>();
   /** Calls whose handlers were started, or that were rejected, with those whose results are not committed yet. */
   readonly dispatched = new Set<string>();
+  /** External calls whose answer did not come, and why; their tools can find out what became of them. */
+  readonly unanswered = new Map<string, "timeout" | "answer-lost">();
   /** The model call that is open, as watchers see it. */
   openTurn: OpenTurn | null = null;
   /** The attempt's own span: the parent of what it calls. */
@@ -107,6 +109,7 @@ export class LiveRun {
     return reason === "abort" ||
       reason === "deadline" ||
       reason === "ceiling" ||
+      reason === "deleted" ||
       reason === "attempt-failed"
       ? reason
       : null;
@@ -117,13 +120,15 @@ export class LiveRun {
     return this.#hasEnded;
   }
 
-  /** Takes committed records in, its own and those of controls, with the state that they fold to. */
+  /** Takes committed records in, its own and those of controls, with the state that they fold to. A committed abort stops the work here, so
+   * that nothing that fails after the commit can leave it running. */
   observe(state: RunState, appended: Appended): void {
     this.#state = state;
     this.#size = {
       records: this.#size.records + appended.records.length,
       bytes: this.#size.bytes + appended.bytes,
     };
+    if (state.abort !== null) this.stop("abort");
   }
 
   /** Every record from the run's first to `tail` is the run's own. */

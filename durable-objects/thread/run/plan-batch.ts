@@ -6,7 +6,7 @@ import type { ToolOutput } from "../../../shared/wire/messages.ts";
 import type { ToolOutcome } from "../../../shared/wire/records.ts";
 import type { OutputContract } from "../../agents/output-contract.ts";
 import { readAnswer } from "./decide-output.ts";
-import type { CallState, TurnState } from "./run-state.ts";
+import { isLostOutside, type CallState, type TurnState } from "./run-state.ts";
 
 /** A call that gets its result without a handler. */
 export interface RejectedCall {
@@ -43,12 +43,17 @@ export function planBatch(turn: TurnState, facts: BatchFacts): BatchPlan {
   for (const call of turn.calls) {
     if (call.phase === "settled") continue;
     const planned = planCall(turn, call, facts);
-    const isRepeatable = "tool" in planned && planned.tool.effect !== "external";
+    const isRepeatable = "tool" in planned && mayEnterAgain(planned.tool, call);
     if (call.phase === "prepared" && !isRepeatable) lost.push(call);
     else if ("outcome" in planned) rejected.push(planned);
     else candidates.push(planned);
   }
   return { lost, rejected, candidates };
+}
+
+/** A call that was dispatched and lost: what the tool of this deployment says counts too. */
+function mayEnterAgain({ effect, isResumable }: Tool, call: CallState): boolean {
+  return effect !== "external" || (isResumable && !isLostOutside(call));
 }
 
 function planCall(

@@ -11,10 +11,12 @@ import { logEvent, type LogLevel } from "../../platform/log.ts";
 import { runTool, type ToolRun } from "../../tools/run-tool.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { identityOf } from "./attempt-identity.ts";
+import { callFacts } from "./call-facts.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { CandidateCall } from "./plan-batch.ts";
 import { unknownDraft } from "./plan-settlement.ts";
 import type { TurnState } from "./run-state.ts";
+import { stepRunner } from "./record-steps.ts";
 import { resultDraft } from "./tool-drafts.ts";
 
 /** @param buffered results that are known already and wait for a commit to ride along with */
@@ -25,21 +27,36 @@ export async function runHandlers(
   candidates: readonly CandidateCall[],
   buffered: RecordDraft[],
 ): Promise<void> {
-  const queue = [...candidates];
-  const worker = async (): Promise<void> => {
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      if (live.signal.aborted) return;
-      const run = await runOne(core, live, turn, next);
-      const draft = draftOf(live, turn, next, run);
-      if (draft === null) continue;
-      buffered.push(draft);
-      if (next.tool.effect !== "read") flush(core, live, buffered);
-    }
-  };
-  const workers = Math.min(live.policy.toolConcurrency, queue.length);
-  await Promise.all(Array.from({ length: workers }, worker));
+  for (const group of groupExclusive(candidates)) {
+    const queue = [...group];
+    const worker = async (): Promise<void> => {
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+        if (live.signal.aborted) return;
+        const run = await runOne(core, live, turn, next);
+        const draft = draftOf(live, turn, next, run);
+        if (draft === null) continue;
+        buffered.push(draft);
+        if (next.tool.effect !== "read") flush(core, live, buffered);
+      }
+    };
+    const workers = Math.min(live.policy.toolConcurrency, queue.length);
+    await Promise.all(Array.from({ length: workers }, worker));
+  }
   // A run that was stopped is settled or abandoned next: what its reads returned is of no use.
   if (buffered.length > 0 && !live.signal.aborted) flush(core, live, buffered);
+}
+
+/** In declaration order: an exclusive call is a group of its own, so that nothing of its batch runs beside it (RUN-05). */
+function groupExclusive(candidates: readonly CandidateCall[]): CandidateCall[][] {
+  const groups: CandidateCall[][] = [];
+  let mayShare = false;
+  for (const candidate of candidates) {
+    const { isExclusive } = candidate.tool;
+    if (mayShare && !isExclusive) groups.at(-1)?.push(candidate);
+    else groups.push([candidate]);
+    mayShare = !isExclusive;
+  }
+  return groups;
 }
 
 function flush(core: ThreadCore, live: LiveRun, buffered: RecordDraft[]): void {
@@ -52,8 +69,9 @@ async function runOne(
   core: ThreadCore,
   live: LiveRun,
   turn: TurnState,
-  { call, tool, decoded }: CandidateCall,
+  candidate: CandidateCall,
 ): Promise<ToolRun> {
+  const { call, tool, decoded } = candidate;
   const { operationId } = call;
   const flight = { toolName: tool.name, since: core.clock.now(), progress: undefined };
   live.inFlight.set(operationId, flight);
@@ -64,7 +82,7 @@ async function runOne(
       const ran = await runTool({
         tool,
         decoded,
-        context: handlerContext(core, live, turn, call.toolCallId, operationId, tool.name),
+        context: handlerContext(core, live, turn.turn, candidate),
         signal: live.signal,
         maxResultBytes: live.policy.toolResultBounds.maxBytes,
       });
@@ -89,7 +107,7 @@ function attributesOf(run: ToolRun): Attributes {
 function draftOf(
   live: LiveRun,
   turn: TurnState,
-  { call }: CandidateCall,
+  { call, tool }: CandidateCall,
   run: ToolRun,
 ): RecordDraft | null {
   switch (run.kind) {
@@ -98,7 +116,10 @@ function draftOf(
       return resultDraft(live.state, turn.turn, call, { outcome, output, by: "handler" });
     }
     case "unknown":
-      return unknownDraft(live.state, turn.turn, call, run.reason);
+      if (!tool.canReconcile) return unknownDraft(live.state, turn.turn, call, run.reason);
+      // The tool is asked first: until it answers, the call is one that has no result.
+      live.unanswered.set(call.operationId, run.reason);
+      return null;
     case "stopped":
       return null;
   }
@@ -107,25 +128,17 @@ function draftOf(
 function handlerContext(
   core: ThreadCore,
   live: LiveRun,
-  turn: TurnState,
-  toolCallId: string,
-  operationId: string,
-  toolName: string,
+  turn: number,
+  candidate: CandidateCall,
 ): Omit<ToolContext, "signal"> {
   const { runId, submissionId } = live.state;
-  const identities = { threadId: core.threadId, submissionId, runId, operationId, toolName };
+  const { operationId, toolCallId, toolName } = candidate.call;
   return {
+    ...callFacts(core, live, turn, toolCallId),
     idempotencyKey: operationId,
-    principal: live.principal,
-    metadata: live.state.metadata,
-    threadId: core.threadId,
-    runId,
-    turn: turn.turn,
-    toolCallId,
-    env: core.env,
-    services: core.services,
+    step: stepRunner(core, live, turn, candidate),
     progress: (value) => showProgress(live, operationId, value),
-    log: toolLog(identities),
+    log: toolLog({ threadId: core.threadId, submissionId, runId, operationId, toolName }),
   };
 }
 

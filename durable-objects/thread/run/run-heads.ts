@@ -3,6 +3,7 @@ import { raceTimer } from "../../../shared/race-timer.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
 import type { EventBudget, WaveEntry } from "../../scheduler/alarm-pass.ts";
 import type { Due } from "../../scheduler/due.ts";
+import { tearDown } from "../deletion/delete-thread.ts";
 import { isJoining, selectHead } from "../ledger/select-head.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import type { ThreadCore } from "../thread-core.ts";
@@ -19,6 +20,7 @@ export async function runHeads(
   wave: WaveEntry,
 ): Promise<Due> {
   for (;;) {
+    if (core.tombstone !== null) return tearDown(core, budget);
     const now = core.clock.now();
     const owed = core.ledger.owed();
     const head = selectHead(owed, core.row.read()?.claimedRun ?? null, now);
@@ -31,7 +33,8 @@ export async function runHeads(
     const hasJoiners = owed.some((entry) => isJoining(entry, head.head.queueSequence));
     const end = await runHead(core, head.head, budget, wave, hasJoiners);
     if (end === "yielded") return { reason: "yield", dueAt: core.clock.now() };
-    if (end === "abandoned") return { reason: "pass-failed", dueAt: core.clock.now() };
+    if (end === "abandoned" && core.tombstone === null)
+      return { reason: "pass-failed", dueAt: core.clock.now() };
   }
 }
 

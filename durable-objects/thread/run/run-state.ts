@@ -13,6 +13,12 @@ import type { CallPhase } from "./call-phase.ts";
 /** Why a declared call can never run, found when the response was reduced. */
 export type CallFault = "malformed-arguments" | "repeated-call-id";
 
+/** A step of a call: `output` undefined while all that is known is that it began. */
+export interface StepState {
+  readonly name: string;
+  readonly output: JsonValue | undefined;
+}
+
 export interface CallState {
   readonly operationId: string;
   readonly index: number;
@@ -27,6 +33,9 @@ export interface CallState {
   readonly dispatch: number;
   /** The effect that the last intent recorded; null before it. */
   readonly preparedEffect: Exclude<Effect, "read"> | null;
+  /** By the last intent, the call may be entered again behind its recorded steps. */
+  readonly isResumable: boolean;
+  readonly steps: readonly StepState[];
   /** When the call began to wait for a person. */
   readonly waitingSince: EpochMillis | null;
   readonly unknownReason: RecordOf<"ToolUnknown">["payload"]["reason"] | null;
@@ -124,6 +133,12 @@ export function emptyRun(submissionId: string): RunState {
 /** The last turn, or null before the first response. */
 export function lastTurn(state: RunState): TurnState | null {
   return state.turns.at(-1) ?? null;
+}
+
+/** It was dispatched outside, its attempt is gone, and it may not simply be entered again. */
+export function isLostOutside(call: CallState): boolean {
+  if (call.phase !== "prepared" || call.preparedEffect !== "external") return false;
+  return !call.isResumable || call.steps.some((step) => step.output === undefined);
 }
 
 /** A response of the run came after the input: it was delivered, and settles with the run. */

@@ -1,14 +1,14 @@
 // One turn's tool calls: preflight of all of them, then intents in one commit, then the handlers. No handler starts before every call of
 // the batch passed names, arguments, budgets, authorization and approval (RUN-03). It returns when there is something new to decide.
 import { must } from "../../../shared/assert.ts";
-import type { ToolCallFacts } from "../../../shared/define/tool.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
 import { decideBatchExhaustion } from "../../context/exhaustion.ts";
 import { raceSignal } from "../../platform/deadline.ts";
 import type { ThreadCore } from "../thread-core.ts";
+import { callFacts } from "./call-facts.ts";
 import type { LiveRun } from "./live-run.ts";
-import { markUnknown } from "./mark-unknown.ts";
 import { planBatch, type BatchPlan, type CandidateCall } from "./plan-batch.ts";
+import { reconcileCalls } from "./reconcile-calls.ts";
 import { runHandlers } from "./run-handlers.ts";
 import { findCall, openCalls, type TurnState } from "./run-state.ts";
 import { settleWith } from "./settle.ts";
@@ -24,7 +24,7 @@ export async function runToolBatch(
     toolsChanged: live.binding.digests.tools !== live.state.start?.payload.digests.tools,
     contract: live.binding.output,
   });
-  if (plan.lost.length > 0) return markUnknown(core, live, turn.turn, plan.lost);
+  if (plan.lost.length > 0) return reconcileCalls(core, live, turn.turn, plan.lost);
   if (rejectOverBudget(core, live, turn, plan)) return;
   if (!(await authorize(core, live, turn, plan))) return;
   if (!(await askApproval(core, live, turn, plan))) return;
@@ -73,7 +73,7 @@ async function authorize(
 ): Promise<boolean> {
   for (const { call } of plan.candidates) {
     const request = {
-      ...callFacts(core, live, turn, call.toolCallId),
+      ...callFacts(core, live, turn.turn, call.toolCallId),
       agentId: live.binding.agent.id,
       toolName: call.toolName,
       arguments: call.args,
@@ -104,7 +104,7 @@ async function askApproval(
   const asking: string[] = [];
   for (const { call, tool, decoded } of plan.candidates) {
     if (call.phase !== "declared" || !tool.mayNeedApproval) continue;
-    const facts = callFacts(core, live, turn, call.toolCallId);
+    const facts = callFacts(core, live, turn.turn, call.toolCallId);
     const needs = await raceSignal(() => decoded.needsApproval(facts), live.signal);
     if (needs.kind === "aborted") return false;
     // A predicate that fails must not let a call through.
@@ -157,23 +157,4 @@ async function dispatch(
 function refresh(live: LiveRun, candidate: CandidateCall): CandidateCall {
   const found = findCall(live.state, candidate.call.operationId);
   return { ...candidate, call: must(found, "the call was declared").call };
-}
-
-/** What approval and authorization may know of a call. */
-function callFacts(
-  core: ThreadCore,
-  live: LiveRun,
-  turn: TurnState,
-  toolCallId: string,
-): ToolCallFacts {
-  return {
-    principal: live.principal,
-    metadata: live.state.metadata,
-    threadId: core.threadId,
-    runId: live.state.runId,
-    turn: turn.turn,
-    toolCallId,
-    env: core.env,
-    services: core.services,
-  };
 }

@@ -1,5 +1,6 @@
 // The records of a tool batch. Pure.
-import type { RecordDraft } from "../../../shared/wire/records.ts";
+import type { JsonValue } from "../../../shared/canonical-json.ts";
+import type { RecordDraft, RecordOf } from "../../../shared/wire/records.ts";
 import type { ToolOutcome } from "../../../shared/wire/records.ts";
 import type { ToolOutput } from "../../../shared/wire/messages.ts";
 import type { Exhausted } from "../../../shared/wire/policy.ts";
@@ -22,7 +23,7 @@ export function resultDraft(
   result: {
     readonly outcome: ToolOutcome;
     readonly output: ToolOutput;
-    readonly by: "handler" | "runtime" | "decision";
+    readonly by: RecordOf<"ToolSettled">["payload"]["by"];
     readonly exhausted?: Exhausted;
   },
 ): RecordDraft {
@@ -30,6 +31,40 @@ export function resultDraft(
     type: "ToolSettled",
     ...ofTurn(state, turn),
     payload: { ...identityOf(call), ...result },
+  };
+}
+
+/** The answer to a question about a call: a person's, or the tool's own. */
+export function decisionDraft(
+  state: RunState,
+  turn: number,
+  call: CallState,
+  decided: Omit<RecordOf<"OperationDecided">["payload"], keyof ReturnType<typeof identityOf>>,
+): RecordDraft {
+  return {
+    type: "OperationDecided",
+    ...ofTurn(state, turn),
+    payload: { ...identityOf(call), ...decided },
+  };
+}
+
+/** A step of a call that began, or, with its output, that is done. */
+export function stepDraft(
+  state: RunState,
+  turn: number,
+  call: CallState,
+  step: string,
+  output: JsonValue | undefined,
+): RecordDraft {
+  return {
+    type: "StepRecorded",
+    ...ofTurn(state, turn),
+    payload: {
+      ...identityOf(call),
+      dispatch: call.dispatch,
+      step,
+      ...(output !== undefined && { output }),
+    },
   };
 }
 
@@ -74,6 +109,7 @@ export function intentsDraft(
           {
             ...identityOf(call),
             effect: tool.effect,
+            ...(tool.isResumable && { resumable: true as const }),
             argumentsDigest: call.argumentsDigest,
             dispatch: call.dispatch + 1,
           },

@@ -3,6 +3,7 @@ import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
 import type { Settlement } from "../../../shared/wire/settlement.ts";
 import type { SubmissionView, SubmitResult } from "../../../shared/wire/submission.ts";
 import { requireSubmission } from "../ledger/find-submission.ts";
+import { refuseDeleted } from "../deletion/delete-thread.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { readSettlement, readSubmission } from "./read-submission.ts";
 
@@ -13,8 +14,10 @@ export async function awaitSubmission(
   timeoutMillis: number,
   waitId: string | undefined,
 ): Promise<SubmissionView> {
-  const isSettled = (): true | null =>
-    requireSubmission(core, submissionId).outcome === null ? null : true;
+  const isSettled = (): true | null => {
+    refuseDeleted(core);
+    return requireSubmission(core, submissionId).outcome === null ? null : true;
+  };
   if (timeoutMillis > 0) {
     await core.waiters.waitFor("settlement", waitId, timeoutMillis, isSettled);
   }
@@ -27,9 +30,10 @@ export async function awaitSettled(
   asked: { submissionId: string; timeoutMillis: number; waitId?: string | undefined },
 ): Promise<Settlement | null> {
   const { submissionId, timeoutMillis, waitId } = asked;
-  return core.waiters.waitFor("settlement", waitId, timeoutMillis, () =>
-    readSettlement(core, submissionId),
-  );
+  return core.waiters.waitFor("settlement", waitId, timeoutMillis, () => {
+    refuseDeleted(core);
+    return readSettlement(core, submissionId);
+  });
 }
 
 /** The submission for work that was admitted a moment ago: whatever becomes of the wait, the receipt is owed, so it is answered without. */

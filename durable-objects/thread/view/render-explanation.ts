@@ -31,6 +31,7 @@ export function renderSummary(
   state: ThreadState,
   submissions: readonly ExplainedSubmission[],
 ): string {
+  if (state === "deleted") return "The thread was deleted. Nothing is owed; its id stays used.";
   const first = submissions.find((submission) => submission.state !== "queued") ?? submissions[0];
   if (first === undefined) return "Nothing is owed. The thread waits for a submission.";
   const others = submissions.length - 1;

@@ -20,9 +20,10 @@ export interface ThreadSnapshot {
 
 export function readSnapshot(core: ThreadCore): ThreadSnapshot {
   const row = must(core.row.read(), "an open thread has its row");
-  const owed = core.ledger.owed();
+  // What is not torn down yet is owed no more.
+  const owed = core.tombstone === null ? core.ledger.owed() : [];
   const head = selectHead(owed, row.claimedRun, core.clock.now());
-  const state = renderThreadState(owed.length, head);
+  const state = core.tombstone === null ? renderThreadState(owed.length, head) : "deleted";
   return { row, owed, head, state };
 }
 
@@ -39,6 +40,7 @@ export function describeState(
     queueDepth: owed.length,
     ...(active === undefined ? {} : { activeSubmission: active }),
     attention: attentionOf(owed),
+    ...(core.tombstone === null ? {} : { tombstone: core.tombstone }),
   };
 }
 

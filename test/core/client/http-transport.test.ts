@@ -393,6 +393,7 @@ const WAITS: readonly [string, (thread: ThreadHandle, signal: AbortSignal) => Pr
     ["explain", (thread, signal) => thread.explain({ signal })],
     ["usage", (thread, signal) => thread.usage({ signal })],
     ["verify", (thread, signal) => thread.verify({ signal })],
+    ["delete", (thread, signal) => thread.delete({}, { signal })],
     [
       "repair",
       (thread, signal) =>

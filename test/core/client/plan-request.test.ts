@@ -180,6 +180,13 @@ const EXAMPLES: {
       },
     },
   ],
+  deleteThread: [
+    { request: { threadId: T }, sent: { method: "DELETE", path: "/v1/threads/a-thread" } },
+    {
+      request: { threadId: T, request: { force: true, reason: "it is over" } },
+      sent: { method: "DELETE", path: "/v1/threads/a-thread?force=true&reason=it+is+over" },
+    },
+  ],
 };
 
 const OPERATIONS = z

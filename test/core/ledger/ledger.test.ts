@@ -116,6 +116,7 @@ const THREAD: ThreadRow = {
   chargedAt: 0,
   yieldedEpoch: 0,
   unboundUnder: null,
+  deleted: null,
 };
 
 function claim(thread: Partial<ThreadRow>, changes: Partial<ClaimFacts> = {}) {

@@ -26,6 +26,7 @@ import {
   retried,
   settled,
   settlement,
+  stepped,
   T0,
   warned,
 } from "../support/builders.ts";
@@ -41,6 +42,8 @@ const EVERY = [
   asked(1, 0),
   decided(1, 0, "approve", 0),
   prepared(1, { index: 0 }),
+  stepped(1, 0, "one"),
+  stepped(1, 0, "one", "done"),
   lost(1, 0),
   settled(1, 1),
   warned("turns"),

@@ -46,6 +46,7 @@ const context: Omit<ToolContext, "signal"> = {
   env: z.custom<ToolContext["env"]>().parse({}),
   services: {},
   idempotencyKey: "operation-1",
+  step: () => Promise.reject(new Error("a call of an MCP tool has no steps")),
   progress: () => undefined,
   log: {
     info: (...line) => logged.push(line),

@@ -195,6 +195,7 @@ async function run(
     env: z.custom<ToolContext["env"]>().parse({}),
     services: {},
     idempotencyKey: "key",
+    step: () => Promise.resolve(null),
     progress: () => undefined,
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   };

@@ -72,7 +72,9 @@ describe("setup", () => {
       "check",
       "test",
       "test:kill",
+      "test:soak",
       "test:fuzz",
+      "test:simulation",
       "keys",
       "bench",
     ]) {

@@ -278,7 +278,7 @@ describe("[TOOL-01] defining a tool", () => {
     ["model", { model: "local/helper" }],
   ])("[UX-04] names a field that there is not, and those that there are: %s", (names, fields) => {
     expect(refusal(() => tool(z.custom<Partial<AnyTool>>().parse(fields)))).toBe(
-      `tool "act": ${names}: no such field; the fields are name, revision, description, input, output, effect, timeout, needsApproval, execute`,
+      `tool "act": ${names}: no such field; the fields are name, revision, description, input, output, effect, resumable, exclusive, timeout, needsApproval, execute, reconcile`,
     );
   });
 

@@ -328,6 +328,26 @@ export function retried(afterEpoch: number): RecordDraft {
   };
 }
 
+/** A step of a call that began, or with an output is done. */
+export function stepped(
+  turn: number,
+  index: number,
+  step: string,
+  output?: JsonValue,
+): RecordDraft {
+  return {
+    type: "StepRecorded",
+    ...OF_RUN,
+    turn,
+    payload: {
+      ...identity(turn, index),
+      dispatch: 1,
+      step,
+      ...(output !== undefined && { output }),
+    },
+  };
+}
+
 /** Any text is an answer. */
 export const ANY_TEXT: OutputContract = {
   decodeOutput: (value) => ({ ok: true, value }),

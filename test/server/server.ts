@@ -1,6 +1,6 @@
 // The server that is killed: the workerd binary on the built bundle, in a process group of its own, on one storage folder for all starts.
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -25,10 +25,9 @@ const workerd = z
   .object({ default: z.string() })
   .parse(createRequire(import.meta.url)("workerd")).default;
 
-/** Builds kill-deployment.js into the folder. Throws with wrangler's output when it does not build. */
-export function buildBundle(folder: string): void {
+/** Builds a deployment, by its wrangler.jsonc, into the folder. Throws with wrangler's output when it does not build. */
+export function buildBundle(folder: string, config: string): void {
   const wrangler = join(root, "node_modules/wrangler/bin/wrangler.js");
-  const config = join(root, "test/kill/wrangler.jsonc");
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [wrangler, "deploy", "--dry-run", "--config", config, "--outdir", folder],
@@ -40,12 +39,12 @@ export function buildBundle(folder: string): void {
 /** Cap'n Proto text takes the escapes of JSON strings. */
 const text = (value: string): string => JSON.stringify(value);
 
-function renderConfig(stubUrl: string, storage: string): string {
+function renderConfig(bundle: string, stubUrl: string, storage: string): string {
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
     (name = "main", worker = (
-      modules = [(name = "kill-deployment.js", esModule = embed "kill-deployment.js")],
+      modules = [(name = ${text(bundle)}, esModule = embed ${text(bundle)})],
       compatibilityDate = "2026-11-01",
       bindings = [
         (name = "THREADS", durableObjectNamespace = "ThreadObject"),
@@ -53,7 +52,7 @@ const config :Workerd.Config = (
         (name = "STUB_URL", text = ${text(stubUrl)}),
       ],
       durableObjectNamespaces = [
-        (className = "ThreadObject", uniqueKey = "holdfast-kill-threads", enableSql = true),
+        (className = "ThreadObject", uniqueKey = "holdfast-test-threads", enableSql = true),
       ],
       durableObjectStorage = (localDisk = "storage"),
       globalOutbound = "loopback",
@@ -70,22 +69,43 @@ const ListenSchema = z.object({ event: z.literal("listen"), port: z.int() });
 
 export class Server {
   readonly #folder: string;
-  readonly #storage: string;
+  readonly #bundle: string;
   readonly #stubPort: number;
+  /** Where workerd keeps the objects' files. */
+  readonly storage: string;
   #child: ChildProcess | null = null;
   /** Counts the starts; the stub learns it from the URL that each start calls. */
   generation = 0;
   baseUrl = "";
 
-  constructor(folder: string, stubPort: number) {
+  /** `bundle` is the built file's name in the folder. */
+  constructor(folder: string, bundle: string, stubPort: number) {
     this.#folder = folder;
-    this.#storage = join(folder, "storage");
+    this.#bundle = bundle;
     this.#stubPort = stubPort;
-    mkdirSync(this.#storage, { recursive: true });
+    this.storage = join(folder, "storage");
+    mkdirSync(this.storage, { recursive: true });
   }
 
   get logFile(): string {
     return join(this.#folder, "server.log");
+  }
+
+  /** Null while it is not up. */
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
+  }
+
+  /** Error lines of its log, by event: a kill is no reason for one. */
+  countErrors(): Map<string, number> {
+    const counts = new Map<string, number>();
+    if (!existsSync(this.logFile)) return counts;
+    for (const [, event = ""] of readFileSync(this.logFile, "utf8").matchAll(
+      /"level":"error","event":"([^"]*)"/g,
+    )) {
+      counts.set(event, (counts.get(event) ?? 0) + 1);
+    }
+    return counts;
   }
 
   /** Returns when it listens, with the moment of the spawn. Sends no request. */
@@ -93,7 +113,7 @@ export class Server {
     this.generation += 1;
     const config = join(this.#folder, "config.capnp");
     const stubUrl = `http://127.0.0.1:${this.#stubPort}/g${this.generation}`;
-    writeFileSync(config, renderConfig(stubUrl, this.#storage));
+    writeFileSync(config, renderConfig(this.#bundle, stubUrl, this.storage));
     const spawnedAt = performance.now();
     const child = spawn(workerd, ["serve", "--control-fd=3", config], {
       detached: true,

@@ -1,6 +1,13 @@
-// What the stub process and the orchestrator tell each other over the child process channel.
+// What a deployment under test sends to the stub, and what the stub process and the orchestrator tell each other over the child process
+// channel. Imports nothing of a platform.
 import { z } from "zod";
-import { StepSchema } from "./job-steps.ts";
+
+/** The body of every call to the stub: for whom, and which of its calls. */
+export const StubCallSchema = z.strictObject({
+  job: z.string().min(1),
+  step: z.string().min(1).max(64),
+});
+export type StubCall = z.infer<typeof StubCallSchema>;
 
 /** A call reached the stub. It is answered when the orchestrator says so. */
 export const ArrivalSchema = z.object({
@@ -9,7 +16,7 @@ export const ArrivalSchema = z.object({
   /** Which start of the server sent it. */
   generation: z.int(),
   job: z.string(),
-  step: StepSchema,
+  step: z.string(),
   operationId: z.string().nullable(),
 });
 export type Arrival = z.infer<typeof ArrivalSchema>;
@@ -17,7 +24,7 @@ export type Arrival = z.infer<typeof ArrivalSchema>;
 /** How often tool calls with this operation id arrived. */
 export const ExecutionSchema = z.object({
   operationId: z.string(),
-  step: StepSchema,
+  step: z.string(),
   count: z.int(),
 });
 export type Execution = z.infer<typeof ExecutionSchema>;

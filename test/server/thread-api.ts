@@ -1,4 +1,4 @@
-// The HTTP interface as the kill test uses it. Answers are parsed by the schemas of the wire; an unexpected status is an error.
+// The HTTP interface as the tests of a real server use it. Answers are parsed by the schemas of the wire; an unexpected status is an error.
 import { z } from "zod";
 import type { ThreadRecord } from "../../shared/wire/records.ts";
 import {
@@ -10,11 +10,30 @@ import {
 } from "../../shared/wire/operations.ts";
 import { RecordPageSchema } from "../../shared/wire/progress.ts";
 import { SettlementSchema, type Settlement } from "../../shared/wire/settlement.ts";
-import { SubmitResultSchema, type SubmitResult } from "../../shared/wire/submission.ts";
+import {
+  AbortResultSchema,
+  SubmissionViewSchema,
+  SubmitResultSchema,
+  type AbortResult,
+  type SubmissionView,
+  type SubmitRequest,
+  type SubmitResult,
+} from "../../shared/wire/submission.ts";
 import { API_KEY } from "./server.ts";
 
 const REQUEST_TIMEOUT_MILLIS = 30_000;
 const OWED = 202;
+
+/** The server answered, and refused. */
+export class ApiRefusal extends Error {
+  override readonly name = "ApiRefusal";
+  readonly status: number;
+
+  constructor(call: string, status: number, text: string) {
+    super(`${call}: ${status} ${text}`);
+    this.status = status;
+  }
+}
 
 export class ThreadApi {
   readonly #baseUrl: string;
@@ -24,12 +43,17 @@ export class ThreadApi {
   }
 
   /** Rejects when the server dies meanwhile. */
-  async submit(thread: string, key: string): Promise<SubmitResult> {
+  async submit(thread: string, key: string, request: SubmitRequest): Promise<SubmitResult> {
     const { body } = await this.#call("POST", `${thread}/submissions`, {
       headers: { "idempotency-key": key },
-      body: { agent: "job-runner", input: { job: key } },
+      body: request,
     });
     return SubmitResultSchema.parse(body);
+  }
+
+  async submission(thread: string, submissionId: string): Promise<SubmissionView> {
+    const { body } = await this.#call("GET", `${thread}/submissions/${submissionId}`, {});
+    return SubmissionViewSchema.parse(body);
   }
 
   /** Null when it is still owed after the wait. */
@@ -48,6 +72,27 @@ export class ThreadApi {
     const path = `${thread}/operations/decide`;
     const { body } = await this.#call("POST", path, { body: { decisions: [decision] } });
     return DecideResultSchema.parse(body);
+  }
+
+  async abort(thread: string, submissionId: string): Promise<AbortResult> {
+    const path = `${thread}/submissions/${submissionId}/abort`;
+    return AbortResultSchema.parse((await this.#call("POST", path, { body: {} })).body);
+  }
+
+  /** Any other reading of a thread, which is not looked into. */
+  async read(thread: string, what: "" | "/explain" | "/usage" | "/submissions"): Promise<void> {
+    await this.#call("GET", `${thread}${what}`, {});
+  }
+
+  /** The stream's body. `signal` ends it. */
+  async events(thread: string, query: string, signal: AbortSignal): Promise<ReadableStream> {
+    const path = `${thread}/events?${query}`;
+    const response = await fetch(`${this.#baseUrl}/v1/threads/${path}`, {
+      headers: { authorization: `Bearer ${API_KEY}` },
+      signal,
+    });
+    if (response.ok && response.body !== null) return response.body;
+    throw new ApiRefusal(`GET ${path}`, response.status, await response.text());
   }
 
   /** All records past `after`. */
@@ -78,7 +123,7 @@ export class ThreadApi {
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MILLIS),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    if (!response.ok) throw new ApiRefusal(`${method} ${path}`, response.status, text);
     return { status: response.status, body: z.json().parse(JSON.parse(text)) };
   }
 }

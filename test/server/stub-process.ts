@@ -1,8 +1,7 @@
-// The outside world of the kill test, in a process of its own that is never killed: counts every tool call by operation id when it
+// The outside world of a server that is killed, in a process of its own that is not: counts every tool call by operation id when it
 // arrives, tells the orchestrator, and answers when told to.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { StubCallSchema } from "./job-steps.ts";
-import { ToStubSchema, type Execution, type FromStub } from "./stub-wire.ts";
+import { StubCallSchema, ToStubSchema, type Execution, type FromStub } from "./stub-wire.ts";
 
 const executions = new Map<string, Execution>();
 const held = new Map<number, ServerResponse>();
