@@ -77,6 +77,15 @@ export const MAX_REASON_CHARACTERS = 2_048;
 export const DEFAULT_TOOL_RESULT_BYTES = 51_200;
 /** JSON escapes can make six bytes of one: this much still fits a row. */
 export const MAX_TOOL_RESULT_BYTES = 262_144;
+/** TOOL-09: the answer to one request of an MCP server: far above any bound of a result, and a fraction of an isolate's 128 MB. */
+export const MAX_MCP_ANSWER_BYTES = 16 * MIB;
+/** TOOL-09: an MCP server that does not even begin a session is left sooner than one that works on a call. */
+export const MAX_MCP_CONNECT_MILLIS = 10_000;
+/** TOOL-09: how long the question whether a tool is still there may delay the failure that it explains, and pages of tools that it reads. */
+export const MCP_LIST_DEADLINE_MILLIS = 5_000;
+export const MAX_MCP_LIST_PAGES = 50;
+/** TOOL-09: a session that was not closed by then ends on the server's own terms. */
+export const MCP_CLOSE_DEADLINE_MILLIS = 5_000;
 /** Decisions that one request makes together. */
 export const MAX_DECISIONS = 64;
 /** Arguments that a person puts in the place of the model's. */

@@ -1,6 +1,7 @@
 // Runs one handler under its timeout and the run's signal. Never throws. What the outcome means for recovery depends on the tool's
 // effect: a call that may have happened outside and whose answer is not known is `unknown`, never retried and never invented.
 import type { DecodedCall, Tool, ToolContext } from "../../shared/define/tool.ts";
+import { OutcomeUnknown } from "../../shared/define/tool-outcome.ts";
 import type { ToolOutcome } from "../../shared/wire/records.ts";
 import type { ToolOutput } from "../../shared/wire/messages.ts";
 import { raceSignal } from "../platform/deadline.ts";
@@ -9,11 +10,11 @@ import { encodeReturned, encodeThrown } from "./tool-output.ts";
 export type ToolRun =
   | {
       readonly kind: "settled";
-      readonly outcome: Extract<ToolOutcome, "success" | "failure" | "timeout">;
+      readonly outcome: Extract<ToolOutcome, "success" | "failure" | "timeout" | "unavailable">;
       readonly output: ToolOutput;
     }
-  /** An external call that exceeded its timeout (TOOL-08). */
-  | { readonly kind: "unknown" }
+  /** An external call that exceeded its timeout, or whose handler says that the answer was lost (TOOL-08). */
+  | { readonly kind: "unknown"; readonly reason: "timeout" | "answer-lost" }
   /** The run's own signal ended the call; what that means is decided for the whole run. */
   | { readonly kind: "stopped" };
 
@@ -38,10 +39,12 @@ export async function runTool(ports: ToolCallPorts): Promise<ToolRun> {
       return { kind: "settled", ...encodeReturned(tool, raced.value, maxResultBytes) };
     }
     if (raced.kind === "threw") {
-      return { kind: "settled", ...encodeThrown(raced.error, maxResultBytes) };
+      return tool.effect === "external" && OutcomeUnknown.isInstance(raced.error)
+        ? { kind: "unknown", reason: "answer-lost" }
+        : { kind: "settled", ...encodeThrown(raced.error, maxResultBytes) };
     }
     if (raced.reason !== TIMEOUT) return { kind: "stopped" };
-    return tool.effect === "external" ? { kind: "unknown" } : timedOut(tool);
+    return tool.effect === "external" ? { kind: "unknown", reason: "timeout" } : timedOut(tool);
   } finally {
     clearTimeout(timer);
   }

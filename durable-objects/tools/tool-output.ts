@@ -4,12 +4,13 @@ import { findJsonFault, isJsonValue } from "../../shared/canonical-json.ts";
 import { utf8Prefix } from "../../shared/bytes.ts";
 import { renderFaults } from "../../shared/define/decoded.ts";
 import type { Tool } from "../../shared/define/tool.ts";
+import { ToolUnavailable } from "../../shared/define/tool-outcome.ts";
 import { MAX_FAILURE_MESSAGE_BYTES } from "../../shared/limits.ts";
 import type { ToolOutput } from "../../shared/wire/messages.ts";
 import { boundToolOutput } from "../context/tool-result-bounds.ts";
 
 export interface ToolAnswer {
-  readonly outcome: "success" | "failure";
+  readonly outcome: "success" | "failure" | "unavailable";
   readonly output: ToolOutput;
 }
 
@@ -32,7 +33,8 @@ export function encodeReturned(tool: Tool, returned: unknown, maxBytes: number):
 
 /** A handler that throws has answered (TOOL-08): the model reads the message. */
 export function encodeThrown(error: unknown, maxBytes: number): ToolAnswer {
-  return failure(messageOf(error), maxBytes);
+  const answer = failure(messageOf(error), maxBytes);
+  return ToolUnavailable.isInstance(error) ? { ...answer, outcome: "unavailable" } : answer;
 }
 
 function encodeValue(value: unknown, maxBytes: number): ToolAnswer {

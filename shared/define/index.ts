@@ -8,6 +8,7 @@ export {
   type OutputOf,
 } from "./agent.ts";
 export type { Environment, Services } from "./environment.ts";
+export { OutcomeUnknown, ToolUnavailable } from "./tool-outcome.ts";
 export {
   defineTool,
   type LostCall,

@@ -92,7 +92,8 @@ export interface ToolOptions<Input extends z.ZodType, Output extends z.ZodType> 
   readonly needsApproval?:
     | boolean
     | ((input: z.output<Input>, call: ToolCallFacts) => boolean | Promise<boolean>);
-  /** Contract: may throw (the call has then answered `failure`), should honour `signal`, must return JSON or undefined. */
+  /** Contract: may throw (the call has then answered `failure`; `OutcomeUnknown` and `ToolUnavailable` say otherwise), should honour `signal`,
+   * must return JSON or undefined. */
   readonly execute: (
     input: z.output<Input>,
     context: ToolContext,

@@ -121,7 +121,7 @@ export const ToolUnknownSchema = OfTurnSchema.extend({
   payload: CallIdentitySchema.extend({
     dispatch: z.int().positive(),
     argumentsDigest: z.string(),
-    reason: z.enum(["attempt-lost", "timeout", "aborted", "deadline"]),
+    reason: z.enum(["attempt-lost", "timeout", "aborted", "deadline", "answer-lost"]),
   }),
 });
 

@@ -39,6 +39,9 @@ describe("imports", () => {
     ["shared/a.ts", 'import type { X } from "../worker/b.ts";'],
     ["shared/a.ts", 'import { createHash } from "node:crypto";'],
     ["shared/a.ts", 'import { APICallError } from "@ai-sdk/provider";'],
+    ["shared/a.ts", 'import { createMCPClient } from "@ai-sdk/mcp";'],
+    ["shared/define/a.ts", 'import { mcpTools } from "../mcp/b.ts";'],
+    ["worker/a.ts", 'import { mcpTools } from "../shared/mcp/b.ts";'],
     ["shared/a.ts", 'export * from "../durable-objects/b.ts";'],
     ["shared/define/a.ts", 'await import("../../worker/b.ts");'],
     ["durable-objects/a.ts", 'import { x } from "../worker/b.ts";'],
@@ -56,6 +59,8 @@ describe("imports", () => {
     ["durable-objects/deployment.ts", 'import type { X } from "./thread/b.ts";'],
     ["shared/a.ts", 'import type { JSONSchema7 } from "@ai-sdk/provider";'],
     ["shared/testing/a.ts", 'import { APICallError } from "@ai-sdk/provider";'],
+    ["shared/mcp/a.ts", 'import { createMCPClient } from "@ai-sdk/mcp";'],
+    ["shared/mcp/a.ts", 'import { b } from "./b.ts";'],
     ["shared/a.ts", '// import { x } from "../worker/b.ts";\nconst a = "https://x";'],
   ])("the check lets a good one through: %s: %s", (path, text) => {
     expect(findBadImports(planted(path, text))).toEqual([]);

@@ -85,6 +85,8 @@ function badImport(path: string, { specifier, target, isType }: Import): string 
   const [layer = "", folder = ""] = path.split("/");
   if (target === null) {
     if (layer !== "shared") return null;
+    // A deployment's own choice, and an entry of its own.
+    if (folder === "mcp" && specifier === "@ai-sdk/mcp") return null;
     if (!SHARED_PACKAGES.includes(specifier)) return `shared imports ${specifier}`;
     // What tests alone load may throw a provider's own errors.
     const isTesting = folder === "testing";
@@ -93,6 +95,9 @@ function badImport(path: string, { specifier, target, isType }: Import): string 
       : `shared imports values of ${specifier}`;
   }
   const [targetLayer = "", targetFolder = ""] = target.split("/");
+  if (target.startsWith("shared/mcp/") && !path.startsWith("shared/mcp/")) {
+    return `${path} makes every bundle carry ${target}`;
+  }
   if (layer === "shared" && targetLayer !== "shared") return `shared imports ${target}`;
   if (layer === "durable-objects" && targetLayer === "worker") {
     return `durable-objects imports ${target}`;

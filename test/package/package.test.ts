@@ -135,6 +135,20 @@ describe("the tarball", () => {
     ]);
   });
 
+  it("[TOOL-09] has the tools of an MCP server as an entry of its own, which the built Worker does not carry", async () => {
+    const script = `
+      import { mcpTools } from "holdfast/mcp";
+      import { z } from "zod";
+      const server = { url: "https://mcp.example.com/mcp" };
+      const search = { revision: 1, description: "Searches.", input: z.object({ query: z.string() }) };
+      const made = mcpTools({ server, prefix: "docs_", tools: { search } });
+      console.log(JSON.stringify(Object.values(made).map(({ name, effect }) => [name, effect])));`;
+    const printed = await consumer.tool("node", "--input-type=module", "--eval", script);
+    expect(JSON.parse(printed)).toEqual([["docs_search", "external"]]);
+    const built = readFileSync(join(consumer.folder, "out/app/index.js"), "utf8");
+    expect(built).not.toContain("MCPClientError");
+  });
+
   it("[UX-08] mints keys by the template's own script", async () => {
     const minted = await consumer.tool("npm", "run", "--silent", "keys", "--", "create");
     expect(minted).toMatch(/hf_[\w-]{43}[\s\S]*"sha256":"[0-9a-f]{64}"/);

@@ -1,7 +1,8 @@
 // What the Worker under test finds when it calls out: an issuer of tokens, whose key set the tests put there, AI Gateway, which answers in the
-// same way, and nothing else. Runs in Node.
+// same way, an MCP server in a process of its own, and nothing else. Runs in Node.
 import { Response, type Request } from "miniflare";
-import { ISSUER_ORIGIN } from "./issuer-origin.ts";
+import { ISSUER_ORIGIN, MCP_ORIGIN } from "./issuer-origin.ts";
+import { ServerProcess } from "./mcp-server-process.ts";
 
 const ORIGINS = [ISSUER_ORIGIN, "https://gateway.ai.cloudflare.com"];
 
@@ -13,6 +14,7 @@ const reads = new Map<string, number>();
 
 export async function answerOutside(request: Request): Promise<Response> {
   const { origin, pathname } = new URL(request.url);
+  if (origin === MCP_ORIGIN) return answerMcp(request, pathname);
   if (!ORIGINS.includes(origin)) return new Response("blocked", { status: 599 });
   if (request.method === "PUT") {
     answers.set(pathname, await request.text());
@@ -26,4 +28,29 @@ export async function answerOutside(request: Request): Promise<Response> {
   if (URL.canParse(answer))
     return new Response(null, { status: 302, headers: { location: answer } });
   return new Response(answer, { headers: { "content-type": "application/json" } });
+}
+
+const mcpServer = new ServerProcess();
+
+/** PUT starts the server or kills it; all else goes to it, and is no answer while it is gone. */
+async function answerMcp(request: Request, pathname: string): Promise<Response> {
+  if (request.method === "PUT") {
+    await (pathname === "/start" ? mcpServer.start() : mcpServer.kill());
+    return new Response(null, { status: 204 });
+  }
+  const { method, headers } = request;
+  const body = method === "POST" ? await request.text() : undefined;
+  try {
+    const answer = await fetch(mcpServer.url(pathname), {
+      method,
+      headers: [...headers],
+      ...(body === undefined ? {} : { body }),
+    });
+    return new Response(await answer.arrayBuffer(), {
+      status: answer.status,
+      headers: [...answer.headers],
+    });
+  } catch {
+    return new Response("down", { status: 502 });
+  }
 }

@@ -54,8 +54,8 @@ export class LiveRun {
   readonly inFlight = new Map<string, InFlight>();
   /** Calls whose handlers were started, or that were rejected, with those whose results are not committed yet. */
   readonly dispatched = new Set<string>();
-  /** External calls that did not answer in time and whose tool can find out what became of them. */
-  readonly timedOut = new Set<string>();
+  /** External calls whose answer did not come, and why; their tools can find out what became of them. */
+  readonly unanswered = new Map<string, "timeout" | "answer-lost">();
   /** The model call that is open, as watchers see it. */
   openTurn: OpenTurn | null = null;
   /** The attempt's own span: the parent of what it calls. */

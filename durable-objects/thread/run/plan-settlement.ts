@@ -66,7 +66,7 @@ export function unknownDraft(
   state: RunState,
   turn: number,
   call: CallState,
-  reason: LossReason | "timeout",
+  reason: LossReason | "timeout" | "answer-lost",
 ): RecordDraft {
   return {
     type: "ToolUnknown",

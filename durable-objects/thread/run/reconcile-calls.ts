@@ -71,7 +71,7 @@ function draftsOf(
   answer: ReconcileAnswer,
 ): RecordDraft[] {
   const { state, binding, policy } = live;
-  const reason = live.timedOut.has(call.operationId) ? "timeout" : "attempt-lost";
+  const reason = live.unanswered.get(call.operationId) ?? "attempt-lost";
   const lost = unknownDraft(state, turn, call, reason);
   switch (answer.outcome) {
     case "unknown":

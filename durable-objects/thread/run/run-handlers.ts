@@ -116,9 +116,9 @@ function draftOf(
       return resultDraft(live.state, turn.turn, call, { outcome, output, by: "handler" });
     }
     case "unknown":
-      if (!tool.canReconcile) return unknownDraft(live.state, turn.turn, call, "timeout");
+      if (!tool.canReconcile) return unknownDraft(live.state, turn.turn, call, run.reason);
       // The tool is asked first: until it answers, the call is one that has no result.
-      live.timedOut.add(call.operationId);
+      live.unanswered.set(call.operationId, run.reason);
       return null;
     case "stopped":
       return null;

@@ -62,4 +62,5 @@ const UNKNOWN_REASONS: Record<NonNullable<CallState["unknownReason"]>, string> =
   timeout: "The call exceeded its timeout; it may still have happened.",
   aborted: "The run was aborted while the call was in flight.",
   deadline: "The run's deadline passed while the call was in flight.",
+  "answer-lost": "The call was sent and its answer was lost; it may still have happened.",
 };

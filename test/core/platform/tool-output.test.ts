@@ -7,6 +7,7 @@ import { encodeReturned, encodeThrown } from "../../../durable-objects/tools/too
 import { runTool, type ToolRun } from "../../../durable-objects/tools/run-tool.ts";
 import { ToolOutputSchema } from "../../../shared/wire/messages.ts";
 import { must } from "../../../shared/assert.ts";
+import { OutcomeUnknown, ToolUnavailable } from "../../../shared/define/index.ts";
 
 type AnyOptions = ToolOptions<z.ZodType, z.ZodType>;
 
@@ -234,7 +235,7 @@ describe("[TOOL-08] running a handler", () => {
         return hangs();
       },
     });
-    expect(await outcome).toEqual({ kind: "unknown" });
+    expect(await outcome).toEqual({ kind: "unknown", reason: "timeout" });
     expect((await given.promise).aborted).toBe(true);
   });
 
@@ -245,6 +246,46 @@ describe("[TOOL-08] running a handler", () => {
       controller.abort("abort");
       expect(await outcome).toEqual({ kind: "stopped" });
     }
+  });
+
+  it("leaves an external call unknown whose handler says that its answer was lost, and fails the others", async () => {
+    const execute = () => Promise.reject(new OutcomeUnknown("the connection broke"));
+    expect(await run({ effect: "external", execute })).toEqual({
+      kind: "unknown",
+      reason: "answer-lost",
+    });
+    for (const effect of ["read", "idempotent"] as const) {
+      expect(await run({ effect, execute })).toMatchObject({
+        kind: "settled",
+        outcome: "failure",
+        output: { value: "the connection broke" },
+      });
+    }
+  });
+
+  it("[TOOL-11] is unavailable where the handler says that its tool is gone", async () => {
+    const execute = () => Promise.reject(new ToolUnavailable("the shop has closed"));
+    expect(await run({ effect: "external", execute })).toEqual({
+      kind: "settled",
+      outcome: "unavailable",
+      output: { type: "error-text", value: "the shop has closed" },
+    });
+  });
+
+  it.each<[string, unknown]>([
+    ["a name", Object.assign(new Error("x"), { name: "OutcomeUnknown" })],
+    ["a prototype", Object.create(OutcomeUnknown.prototype)],
+    ["a prototype of the other", Object.create(ToolUnavailable.prototype)],
+    ["a proxy", new Proxy(new OutcomeUnknown("x"), {})],
+    ["a revoked proxy", revoked()],
+  ])("knows what a handler says by the class alone, not by %s", async (_how, thrown) => {
+    const outcome = await run({
+      effect: "external",
+      execute: () => {
+        throw thrown;
+      },
+    });
+    expect(outcome).toMatchObject({ kind: "settled", outcome: "failure" });
   });
 
   it("takes nothing that a handler throws for a timeout or a stop of ours", async () => {

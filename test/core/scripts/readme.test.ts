@@ -14,7 +14,7 @@ const run = promisify(execFile);
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 const README = read("README.md");
 const DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].concat(
-  ["http", "client", "access", "limits", "testing", "models", "budgets", "traces"].map(
+  ["http", "client", "access", "limits", "testing", "models", "budgets", "traces", "mcp"].map(
     (name) => `docs/${name}.md`,
   ),
 );
