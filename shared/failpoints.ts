@@ -57,6 +57,8 @@ export const FAILPOINTS = [
   "delete:after",
   "teardown:inside",
   "teardown:after",
+  "fault:inside",
+  "fault:after",
   "lane:inside",
   "lane:after",
   "rearm:inside",

@@ -53,6 +53,10 @@ export const EVENT_CEILING_MILLIS = 14 * 60_000;
 export const YIELD_AFTER_MILLIS = 10 * 60_000;
 /** ALM-03. */
 export const ALARM_BACKOFF = { baseMillis: 100, capMillis: 5_000 } as const;
+/** REC-04: when a thread that cannot be read is tried again. */
+export const RECOVERY_LADDER_MILLIS = [5_000, 10_000, 20_000, 40_000, 60_000] as const;
+/** REC-05: what one wave of recovery events may take. */
+export const RECOVERY_EVENTS_TIMEOUT_MILLIS = 30_000;
 /** LANE-03: a lane without progress waits a second at least. */
 export const LANE_BACKOFF = { baseMillis: 2_000, capMillis: 5 * 60_000 } as const;
 /** LANE-03: waves without progress before a lane is parked, and how often a parked one is looked at. */

@@ -31,6 +31,7 @@ const FIELDS = [
   "selectBinding",
   "lanes",
   "hostLanesForMutation",
+  "onRecoveryEvent",
   "onToolFailure",
   "onEvent",
   "services",

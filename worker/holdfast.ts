@@ -30,6 +30,8 @@ export type {
 } from "../durable-objects/scheduler/lane.ts";
 export type { ObjectEvent, OnEvent } from "../durable-objects/platform/wrap-event.ts";
 export type { OnToolFailure, ToolFailure } from "../durable-objects/thread/observe-failures.ts";
+export type { OnRecoveryEvent } from "../durable-objects/thread/recovery/recovery-lane.ts";
+export type { RecoveryEvent } from "../shared/wire/fault.ts";
 export type { ThreadLimits } from "../durable-objects/thread/thread-limits.ts";
 export type { CallerOf } from "./auth/verify-token.ts";
 export type { HoldfastOptions } from "./deployment-options.ts";

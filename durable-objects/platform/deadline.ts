@@ -29,3 +29,25 @@ async function settleWork<T>(work: () => T | PromiseLike<T>): Promise<Raced<T>> 
     return { kind: "threw", error };
   }
 }
+
+/** Why work that was raced against its time was aborted. */
+export const TIMEOUT = Symbol("timeout");
+
+/**
+ * Races `work` against its own time and, where there is one, a signal from outside. Never rejects; `aborted` with `TIMEOUT` when its time was up.
+ * Its timer goes with it: `AbortSignal.timeout` would keep an object awake long after the work ended.
+ */
+export async function raceTimeout<T>(
+  timeoutMillis: number,
+  outside: AbortSignal | null,
+  work: (signal: AbortSignal) => T | PromiseLike<T>,
+): Promise<Raced<T>> {
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(TIMEOUT), timeoutMillis);
+  const signal = outside === null ? timeout.signal : AbortSignal.any([outside, timeout.signal]);
+  try {
+    return await raceSignal(() => work(signal), signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -12,6 +12,7 @@ export const DUE_REASONS = [
   "controlled",
   "yield",
   "retry-backoff",
+  "recovery-fault",
   "run-deadline",
   "binding",
   "deleted",

@@ -1,4 +1,5 @@
 // What a lane is: deferred work of the host, or of the runtime itself, that shares an object's one alarm with its runs (LANE-01).
+import { z } from "zod";
 import type { EpochMillis } from "../../shared/time.ts";
 import type { Environment, Services } from "../../shared/define/environment.ts";
 
@@ -43,6 +44,33 @@ export interface Lane {
    */
   readonly run: (wave: LaneWave) => EpochMillis | null | Promise<EpochMillis | null>;
 }
+
+/** What a wave is handed of a lane of the runtime's own: what was posted, oldest first. */
+export interface RuntimeLane extends Omit<Lane, "run"> {
+  readonly run: (
+    wave: Omit<LaneWave, "envelopes"> & { readonly posted: readonly unknown[] },
+  ) => EpochMillis | null | Promise<EpochMillis | null>;
+}
+
+/** Delivers the recovery events of a thread. */
+export const RECOVERY_LANE = "holdfast:recovery-events";
+
+/** A lane of the host as one of the runtime's: its posts are envelopes. */
+export function asRuntimeLane({ run, ...lane }: Lane): RuntimeLane {
+  return {
+    ...lane,
+    run: ({ posted, ...wave }) =>
+      run({ ...wave, envelopes: z.array(EnvelopeSchema).parse(posted) }),
+  };
+}
+
+const EnvelopeSchema = z.object({
+  id: z.string(),
+  kind: z.enum(["Admission", "Settlement", "WorkerStop"]),
+  threadId: z.string(),
+  submissionId: z.string(),
+  attempt: z.int().exactOptional(),
+});
 
 /** Contract: pure; ids of the deployment's lanes that a mutation owes something to. Asked inside the mutation's transaction. */
 export type HostLanesForMutation = (mutation: Mutation) => readonly string[];

@@ -1,8 +1,7 @@
 // SQL for lanes: what the due queue's row says of a lane beside its due time, and the envelopes that it has not acknowledged.
-import { z } from "zod";
+import type { JsonValue } from "../../shared/canonical-json.ts";
 import type { Columns, Database } from "../platform/database.ts";
 import { DUE_REASONS, NATIVE_LANE, type DueReason } from "./due.ts";
-import type { Envelope } from "./lane.ts";
 
 export interface LaneRow {
   readonly lane: string;
@@ -18,14 +17,6 @@ export interface LaneRow {
 }
 
 const ROW = "lane, revision, reason, dueAt, progress, cursor, unchanged";
-
-const EnvelopeSchema = z.object({
-  id: z.string(),
-  kind: z.enum(["Admission", "Settlement", "WorkerStop"]),
-  threadId: z.string(),
-  submissionId: z.string(),
-  attempt: z.int().exactOptional(),
-});
 
 /** Envelopes of one wave. */
 const MAX_ENVELOPES = 128;
@@ -86,16 +77,17 @@ export class LanesStore {
     );
   }
 
-  addEnvelope(lane: string, envelope: Envelope): void {
+  /** Keeps something for the lane until a wave that was handed it drains. */
+  post(lane: string, posted: Readonly<Record<string, JsonValue>>): void {
     this.#database.run(
       "INSERT INTO lane_envelopes (lane, envelope) VALUES (?, ?)",
       lane,
-      JSON.stringify(envelope),
+      JSON.stringify(posted),
     );
   }
 
-  /** The oldest envelopes of a lane, with the position of the last of them, and whether more are behind it. */
-  envelopes(lane: string): { envelopes: Envelope[]; through: number; hasMore: boolean } {
+  /** The oldest of what a lane was posted, with the position of the last of it, and whether more is behind it. */
+  posted(lane: string): { posted: unknown[]; through: number; hasMore: boolean } {
     const rows = this.#database.rows<{ position: number; envelope: string }>(
       "SELECT position, envelope FROM lane_envelopes WHERE lane = ? ORDER BY position LIMIT ?",
       lane,
@@ -103,7 +95,7 @@ export class LanesStore {
     );
     const handed = rows.slice(0, MAX_ENVELOPES);
     return {
-      envelopes: handed.map(({ envelope }) => EnvelopeSchema.parse(JSON.parse(envelope))),
+      posted: handed.map(({ envelope }): unknown => JSON.parse(envelope)),
       through: handed.at(-1)?.position ?? 0,
       hasMore: rows.length > MAX_ENVELOPES,
     };

@@ -1,13 +1,14 @@
 // The lanes of an object: enrolled inside the transaction of what they owe, run one wave at a time, each under its own timeout. One lane's
 // failure is its own: neither other lanes nor runs wait for it (LANE-02 to LANE-06).
+import type { JsonValue } from "../../shared/canonical-json.ts";
 import type { Clock, EpochMillis } from "../../shared/time.ts";
 import type { Database } from "../platform/database.ts";
-import { raceSignal } from "../platform/deadline.ts";
+import { raceTimeout } from "../platform/deadline.ts";
 import type { Failpoints } from "../../shared/failpoints.ts";
 import { errorName, logEvent } from "../platform/log.ts";
 import { decideAfterWave, outcomeOf, type WaveOutcome } from "./decide-lane.ts";
 import type { DueQueue } from "./due-queue.ts";
-import type { Lane, LaneWave, Mutation, HostLanesForMutation } from "./lane.ts";
+import type { HostLanesForMutation, Lane, LaneWave, Mutation, RuntimeLane } from "./lane.ts";
 import type { LaneRow, LanesStore } from "./lanes.store.ts";
 
 export type LanePhase = NonNullable<Lane["phase"]>;
@@ -19,14 +20,14 @@ export interface LanesPorts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly failpoints: Failpoints;
-  readonly lanes: readonly Lane[];
+  readonly lanes: readonly RuntimeLane[];
   readonly forMutation: HostLanesForMutation | null;
   readonly context: Pick<LaneWave, "env" | "services">;
 }
 
 export class Lanes {
   readonly #ports: LanesPorts;
-  readonly #lanes: ReadonlyMap<string, Lane>;
+  readonly #lanes: ReadonlyMap<string, RuntimeLane>;
   /** Rows of lanes may be there. An object without any asks for none. */
   #mayBeDue: boolean | null = null;
   /** Told of each enrolment, so that a running pass looks. */
@@ -59,10 +60,21 @@ export class Lanes {
     if (forMutation === null) return;
     const ids = forMutation(mutation);
     for (const lane of ids) {
-      if (!isReplay) store.addEnvelope(lane, { id: envelopeIdOf(mutation), ...mutation });
+      if (!isReplay) store.post(lane, { id: envelopeIdOf(mutation), ...mutation });
       this.#enrol(lane, clock.now(), 0, !isReplay);
     }
     if (ids.length > 0) dueQueue.rearm();
+  }
+
+  /** A handler of that id is there. */
+  has(laneId: string): boolean {
+    return this.#lanes.has(laneId);
+  }
+
+  /** Hands something to a lane of the runtime's own. Call inside the transaction that it is about. */
+  post(laneId: string, posted: Readonly<Record<string, JsonValue>>): void {
+    this.#ports.store.post(laneId, posted);
+    this.recordProgress([laneId]);
   }
 
   /** Makes a parked lane due now; false where it is not parked. Call inside a transaction. */
@@ -106,8 +118,8 @@ export class Lanes {
   /** One wave. False when it failed: the lane does not run again in this event. Throws what the database throws. */
   async runWave(row: LaneRow): Promise<boolean> {
     const { store, database, dueQueue, clock, failpoints, random } = this.#ports;
-    const { envelopes, through, hasMore } = store.envelopes(row.lane);
-    const outcome = await this.#call(row, envelopes);
+    const { posted, through, hasMore } = store.posted(row.lane);
+    const outcome = await this.#call(row, posted);
     const isDrained = outcome.kind === "drained";
     const after = database.transact(() => {
       const now = clock.now();
@@ -134,17 +146,18 @@ export class Lanes {
     return outcome.kind !== "failed";
   }
 
-  async #call(row: LaneRow, envelopes: LaneWave["envelopes"]): Promise<WaveOutcome> {
+  async #call(row: LaneRow, posted: readonly unknown[]): Promise<WaveOutcome> {
     const lane = this.#lanes.get(row.lane);
     if (lane === undefined) {
       logEvent("error", "lane-missing", { lane: row.lane });
       return { kind: "failed" };
     }
     const { env, services } = this.#ports.context;
-    const signal = AbortSignal.timeout(lane.dispatchTimeoutMillis);
     const now = this.#ports.clock.now();
-    const wave: LaneWave = { signal, envelopes, cursor: row.cursor, now, env, services };
-    const ran = await raceSignal(() => lane.run(wave), signal);
+    const wave = { posted, cursor: row.cursor, now, env, services };
+    const ran = await raceTimeout(lane.dispatchTimeoutMillis, null, (signal) =>
+      lane.run({ ...wave, signal }),
+    );
     if (ran.kind === "done") return outcomeOf(ran.value);
     const error = ran.kind === "threw" ? errorName(ran.error) : "timeout";
     logEvent("warn", "lane-failed", { lane: row.lane, error });

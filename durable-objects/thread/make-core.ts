@@ -8,11 +8,14 @@ import { AgentRegistry } from "../agents/registry.ts";
 import type { Database } from "../platform/database.ts";
 import type { AlarmSlot } from "../scheduler/alarm-slot.ts";
 import { DueQueue } from "../scheduler/due-queue.ts";
+import { asRuntimeLane } from "../scheduler/lane.ts";
 import { Lanes } from "../scheduler/lanes.ts";
 import { LanesStore } from "../scheduler/lanes.store.ts";
 import { DueQueueStore } from "../scheduler/due-queue.store.ts";
 import type { AuthorizeOperation } from "./authorize-operation.ts";
 import { JournalStore } from "./journal/journal.store.ts";
+import { FaultStore } from "./recovery/fault.store.ts";
+import { recoveryLanes } from "./recovery/recovery-lane.ts";
 import { DeletionStore } from "./deletion/deletion.store.ts";
 import { AnnotationsStore } from "./ledger/annotations.store.ts";
 import { JoinsStore } from "./ledger/joins.store.ts";
@@ -70,6 +73,7 @@ export function setUp(parts: ObjectParts, options: ThreadOptions): Setup {
       joins: new JoinsStore(database, threadNumber),
       annotations: new AnnotationsStore(database, threadNumber),
       deletion: new DeletionStore(database, threadNumber),
+      faults: new FaultStore(database, threadNumber),
       row: new ThreadRowStore(database, threadNumber),
       dueQueue,
       lanes: new Lanes({
@@ -79,7 +83,7 @@ export function setUp(parts: ObjectParts, options: ThreadOptions): Setup {
         clock: ports.clock,
         random: () => ports.ids.random(),
         failpoints,
-        lanes: options.lanes ?? [],
+        lanes: [...(options.lanes ?? []).map(asRuntimeLane), ...recoveryLanes(options)],
         forMutation: options.hostLanesForMutation ?? null,
         context: { env, services },
       }),

@@ -24,6 +24,10 @@ export const threads = sqliteTable(
     yieldedEpoch: integer().notNull(),
     /** JSON of who deleted it when; null for a thread that is there. The row stays, so that its id stays used. */
     deleted: text(),
+    /** JSON of the recovery fault; null for a thread that can be read. */
+    fault: text(),
+    /** Recovery events that the host was told, or is to be. */
+    faultEvents: integer().notNull().default(0),
     /** What was registered when work began to wait for a binding; null when none waits for one. */
     unboundUnder: text(),
   },

@@ -12,6 +12,8 @@ import type { Mutation } from "../scheduler/lane.ts";
 import type { Lanes } from "../scheduler/lanes.ts";
 import type { DueQueue } from "../scheduler/due-queue.ts";
 import type { Appended, JournalStore, StoredRecord } from "./journal/journal.store.ts";
+import type { FaultStore } from "./recovery/fault.store.ts";
+import type { Fault } from "../../shared/wire/fault.ts";
 import type { DeletionStore } from "./deletion/deletion.store.ts";
 import type { Tombstone } from "../../shared/wire/thread.ts";
 import type { AnnotationsStore } from "./ledger/annotations.store.ts";
@@ -54,6 +56,7 @@ export interface ThreadCoreOptions {
   readonly joins: JoinsStore;
   readonly annotations: AnnotationsStore;
   readonly deletion: DeletionStore;
+  readonly faults: FaultStore;
   readonly row: ThreadRowStore;
   readonly dueQueue: DueQueue;
   readonly lanes: Lanes;
@@ -80,6 +83,7 @@ export class ThreadCore {
   readonly joins: JoinsStore;
   readonly annotations: AnnotationsStore;
   readonly deletion: DeletionStore;
+  readonly faults: FaultStore;
   readonly row: ThreadRowStore;
   readonly dueQueue: DueQueue;
   readonly lanes: Lanes;
@@ -98,6 +102,8 @@ export class ThreadCore {
   readonly limits: ThreadLimits;
   /** The run that an attempt of this instance works on, if any. */
   live: LiveRun | null = null;
+  /** Why nothing of the thread can be taken up; null while it can. */
+  fault: Fault | null = null;
   /** Of a thread that was deleted. */
   tombstone: Tombstone | null = null;
 
@@ -109,6 +115,7 @@ export class ThreadCore {
     this.joins = options.joins;
     this.annotations = options.annotations;
     this.deletion = options.deletion;
+    this.faults = options.faults;
     this.row = options.row;
     this.dueQueue = options.dueQueue;
     this.lanes = options.lanes;

@@ -8,6 +8,7 @@ import type { AuthorizeOperation } from "./authorize-operation.ts";
 import type { ToolAuthorization } from "./run/authorize-tools.ts";
 import type { HostLanesForMutation, Lane } from "../scheduler/lane.ts";
 import type { OnEvent } from "../platform/wrap-event.ts";
+import type { OnRecoveryEvent } from "./recovery/recovery-lane.ts";
 import type { OnToolFailure } from "./observe-failures.ts";
 import type { ThreadLimits } from "./thread-limits.ts";
 
@@ -27,6 +28,8 @@ export interface ThreadOptions {
   readonly lanes?: readonly Lane[];
   /** Which of them a mutation owes something to (LANE-07). */
   readonly hostLanesForMutation?: HostLanesForMutation;
+  /** Told when what a thread retains cannot be read, and when it can again (REC-05). */
+  readonly onRecoveryEvent?: OnRecoveryEvent | undefined;
   /** Told of each failed tool result that a run went on with (TOOL-12). */
   readonly onToolFailure?: OnToolFailure;
   /** Around each invocation of an object (TOOL-12). */

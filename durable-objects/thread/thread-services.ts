@@ -178,6 +178,7 @@ export class ThreadServices {
     if (row === null) return;
     this.#core = this.#setup.makeCore(row.threadId);
     if (row.deleted !== null) this.#core.tombstone = this.#core.deletion.tombstone();
+    if (row.fault !== null) this.#core.fault = this.#core.faults.read();
     resumeUnbound(this.#core, row.unboundUnder);
     this.#core.dueQueue.rearmOwed();
   }

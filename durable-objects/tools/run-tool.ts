@@ -4,7 +4,7 @@ import type { DecodedCall, Tool, ToolContext } from "../../shared/define/tool.ts
 import { OutcomeUnknown } from "../../shared/define/tool-outcome.ts";
 import type { ToolOutcome } from "../../shared/wire/records.ts";
 import type { ToolOutput } from "../../shared/wire/messages.ts";
-import { raceSignal } from "../platform/deadline.ts";
+import { raceTimeout, TIMEOUT } from "../platform/deadline.ts";
 import { encodeReturned, encodeThrown } from "./tool-output.ts";
 
 export type ToolRun =
@@ -26,28 +26,21 @@ export interface ToolCallPorts {
   readonly maxResultBytes: number;
 }
 
-const TIMEOUT = Symbol("tool timeout");
-
 export async function runTool(ports: ToolCallPorts): Promise<ToolRun> {
   const { tool, decoded, context, maxResultBytes } = ports;
-  const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(TIMEOUT), tool.timeoutMillis);
-  const signal = AbortSignal.any([ports.signal, timeout.signal]);
-  try {
-    const raced = await raceSignal(() => decoded.execute({ ...context, signal }), signal);
-    if (raced.kind === "done") {
-      return { kind: "settled", ...encodeReturned(tool, raced.value, maxResultBytes) };
-    }
-    if (raced.kind === "threw") {
-      return tool.effect === "external" && OutcomeUnknown.isInstance(raced.error)
-        ? { kind: "unknown", reason: "answer-lost" }
-        : { kind: "settled", ...encodeThrown(raced.error, maxResultBytes) };
-    }
-    if (raced.reason !== TIMEOUT) return { kind: "stopped" };
-    return tool.effect === "external" ? { kind: "unknown", reason: "timeout" } : timedOut(tool);
-  } finally {
-    clearTimeout(timer);
+  const raced = await raceTimeout(tool.timeoutMillis, ports.signal, (signal) =>
+    decoded.execute({ ...context, signal }),
+  );
+  if (raced.kind === "done") {
+    return { kind: "settled", ...encodeReturned(tool, raced.value, maxResultBytes) };
   }
+  if (raced.kind === "threw") {
+    return tool.effect === "external" && OutcomeUnknown.isInstance(raced.error)
+      ? { kind: "unknown", reason: "answer-lost" }
+      : { kind: "settled", ...encodeThrown(raced.error, maxResultBytes) };
+  }
+  if (raced.reason !== TIMEOUT) return { kind: "stopped" };
+  return tool.effect === "external" ? { kind: "unknown", reason: "timeout" } : timedOut(tool);
 }
 
 function timedOut(tool: Tool): ToolRun {

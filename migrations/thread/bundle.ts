@@ -61,5 +61,13 @@ export const migrations: readonly Migration[] = [
       "ALTER TABLE `due_queue` ADD `cursor` integer DEFAULT 0 NOT NULL;",
       "ALTER TABLE `due_queue` ADD `unchanged` integer DEFAULT 0 NOT NULL;"
     ]
+  },
+  {
+    "tag": "0007_add_faults",
+    "digest": "aa296d8cf47721b8f7873dea4a2e801baf2ebe1e7f3ef37656b9c40fa2b35fc4",
+    "statements": [
+      "ALTER TABLE `threads` ADD `fault` text;",
+      "ALTER TABLE `threads` ADD `faultEvents` integer DEFAULT 0 NOT NULL;"
+    ]
   }
 ];

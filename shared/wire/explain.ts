@@ -1,6 +1,7 @@
 // Why a thread is in its state and what would move it, in words and as data (OBS-04).
 import { z } from "zod";
 import { JsonSchema } from "../canonical-json.ts";
+import { FaultViewSchema } from "./fault.ts";
 import { OperationSchema } from "./operations.ts";
 import { SubmissionStateSchema, WaitSchema } from "./submission.ts";
 import { ThreadStateSchema } from "./thread.ts";
@@ -59,6 +60,7 @@ export const ExplanationSchema = z
       .optional(),
     submissions: z.array(ExplainedSubmissionSchema),
     operations: z.array(OperationSchema),
+    fault: FaultViewSchema.optional(),
     lanes: z.array(ExplainedLaneSchema),
     alarm: z.object({ reason: z.string(), dueAt: z.iso.datetime().nullable() }),
   })

@@ -47,6 +47,7 @@ export const WaitReasonSchema = z.enum([
   "binding",
   "attempts-exhausted",
   "retry-backoff",
+  "recovery-fault",
 ]);
 export type WaitReason = z.infer<typeof WaitReasonSchema>;
 
@@ -56,7 +57,7 @@ export const WaitSchema = z
     since: z.iso.datetime(),
     deadline: z.iso.datetime().nullable(),
     operationIds: z.array(z.string()).optional(),
-    /** Of `attempts-exhausted`: how many ended without a new record. */
+    /** Of `attempts-exhausted`: how many ended without a new record; of `recovery-fault`: how many tries failed. */
     attempts: z.int().optional(),
   })
   .meta({ id: "Wait" });
@@ -139,7 +140,7 @@ export type AbortResult = z.infer<typeof AbortResultSchema>;
 /** Repairs of a thread as a whole. */
 const TARGETLESS: readonly string[] = ["clear-fault", "rearm"];
 
-/** `retry`: a submission that is parked. `retry-lane`: a lane that is. `rearm`: arms the alarm for what is due; needs no target. */
+/** `retry`: a submission that is parked. `retry-lane`: a lane that is. `clear-fault`: tries a thread at fault now. `rearm`: arms the alarm for what is due; needs no target. */
 export const RepairRequestSchema = z
   .strictObject({
     action: z.enum(["retry", "retry-lane", "clear-fault", "rearm"]),

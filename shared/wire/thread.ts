@@ -1,9 +1,10 @@
 // A thread as its readers see it.
 import { z } from "zod";
 import { MAX_REASON_CHARACTERS } from "../limits.ts";
+import { FaultViewSchema } from "./fault.ts";
 import { WaitReasonSchema } from "./submission.ts";
 
-export const ThreadStateSchema = z.enum(["idle", "running", "waiting", "deleted"]);
+export const ThreadStateSchema = z.enum(["idle", "running", "waiting", "faulted", "deleted"]);
 export type ThreadState = z.infer<typeof ThreadStateSchema>;
 
 /** Owed work that somebody has to look at: nothing moves it but a decision, a repair or another deployment. */
@@ -45,6 +46,8 @@ export const ThreadViewSchema = z
     /** The submission that runs, or whose wait the others are behind. */
     activeSubmission: z.string().optional(),
     attention: z.array(AttentionSchema),
+    /** Why nothing of a faulted thread runs, and when it is tried again. */
+    fault: FaultViewSchema.optional(),
     /** Of a deleted thread. */
     tombstone: TombstoneSchema.optional(),
     createdAt: z.iso.datetime(),

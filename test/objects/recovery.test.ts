@@ -262,7 +262,7 @@ describe("a death while a run is read", () => {
 });
 
 describe("a run that cannot be read", () => {
-  it("[REC-10] is parked after five waves, charged before they read, and an abort leads out", async () => {
+  it("[REC-04] is tried again for as long as it takes, charges no attempt, and an abort leads out", async () => {
     const thread = new ThreadDriver("unreadable");
     const gate = `${thread.threadId}-model`;
     const { receipt } = await thread.submit([{ text: "ok", gate }]);
@@ -272,21 +272,18 @@ describe("a run that cannot be read", () => {
       storage.sql.exec("UPDATE batches SET records = '{}'");
     });
     await thread.runAlarms(30);
-    expect(await thread.alarmAt()).toBe(null);
     const { submissions } = await thread.explain();
-    expect(submissions[0]?.wait?.reason).toBe("attempts-exhausted");
-    // Another try is allowed, and parks it again.
-    expect(await thread.retry(receipt.submissionId)).toBe("resumed");
-    await thread.quiet();
-    await thread.runAlarms(30);
-    expect((await thread.submission(receipt.submissionId)).wait?.reason).toBe("attempts-exhausted");
+    expect(submissions[0]?.wait).toMatchObject({ reason: "recovery-fault", attempts: 30 });
+    expect(await thread.retry(receipt.submissionId)).toBe("not-parked");
     expect(await thread.abort(receipt.submissionId)).toMatchObject({
       settlement: { outcome: "aborted" },
     });
     expect(await thread.abort(receipt.submissionId)).toMatchObject({ effect: "already-settled" });
+    await thread.quiet();
+    expect(await thread.alarmAt()).toBeNull();
   });
 
-  it("[REC-10] parks later work too where an earlier run cannot be read, and an abort leads out", async () => {
+  it("[REC-04] keeps later work waiting too where an earlier run cannot be read, and an abort leads out", async () => {
     const thread = new ThreadDriver("unreadable");
     await thread.run([{ text: "ok" }]);
     await thread.quiet();
@@ -296,9 +293,7 @@ describe("a run that cannot be read", () => {
     await thread.evict();
     const { receipt } = await thread.submit([{ text: "later" }]);
     await thread.quiet();
-    await thread.runAlarms(30);
-    expect(await thread.alarmAt()).toBe(null);
-    expect((await thread.submission(receipt.submissionId)).wait?.reason).toBe("attempts-exhausted");
+    expect((await thread.submission(receipt.submissionId)).wait?.reason).toBe("recovery-fault");
     expect(await thread.abort(receipt.submissionId)).toMatchObject({
       settlement: { outcome: "aborted" },
     });

@@ -5,6 +5,7 @@ import type { Environment, Services } from "../../shared/define/environment.ts";
 import type { BindingSelection } from "../../durable-objects/agents/select-binding.ts";
 import type { HostLanesForMutation, Lane } from "../../durable-objects/scheduler/lane.ts";
 import type { OnEvent } from "../../durable-objects/platform/wrap-event.ts";
+import type { OnRecoveryEvent } from "../../durable-objects/thread/recovery/recovery-lane.ts";
 import type { OnToolFailure } from "../../durable-objects/thread/observe-failures.ts";
 import type { AuthorizeOperation } from "../../durable-objects/thread/authorize-operation.ts";
 import type { ToolAuthorization } from "../../durable-objects/thread/run/authorize-tools.ts";
@@ -20,6 +21,7 @@ interface TestOptions {
   selectBinding: BindingSelection;
   lanes: readonly Lane[];
   hostLanesForMutation: HostLanesForMutation | undefined;
+  onRecoveryEvent: OnRecoveryEvent | undefined;
   onToolFailure: OnToolFailure;
   onEvent: OnEvent | undefined;
 }
@@ -38,6 +40,7 @@ export const testOptions: TestOptions = {
   selectBinding: NOTHING_SELECTED,
   lanes: [],
   hostLanesForMutation: undefined,
+  onRecoveryEvent: undefined,
   onToolFailure: () => undefined,
   onEvent: undefined,
 };
@@ -51,6 +54,7 @@ export function resetOptions(): void {
   testOptions.selectBinding = NOTHING_SELECTED;
   testOptions.lanes = [];
   testOptions.hostLanesForMutation = undefined;
+  testOptions.onRecoveryEvent = undefined;
   testOptions.onToolFailure = () => undefined;
   testOptions.onEvent = undefined;
 }

@@ -69,6 +69,9 @@ const deployment = holdfast(
       return testOptions.lanes;
     },
     hostLanesForMutation: (mutation) => testOptions.hostLanesForMutation?.(mutation) ?? [],
+    get onRecoveryEvent() {
+      return testOptions.onRecoveryEvent;
+    },
     onToolFailure: (failure) => testOptions.onToolFailure(failure),
     onEvent: (event, run) =>
       testOptions.onEvent === undefined ? run() : testOptions.onEvent(event, run),

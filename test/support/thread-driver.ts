@@ -118,6 +118,11 @@ export class ThreadDriver extends ThreadTester {
     return (await this.ask("repair", { ...this.address, request })).effect;
   }
 
+  async clearFault(): Promise<string> {
+    const request = { action: "clear-fault" as const, reason: "as tested" };
+    return (await this.ask("repair", { ...this.address, request })).effect;
+  }
+
   async scheduleLane(laneId: string, dueAt: number, cursor: number): Promise<boolean> {
     const stub = z
       .custom<{ scheduleLane(request: unknown): Promise<RpcResult<{ scheduled: boolean }>> }>()

@@ -13,6 +13,8 @@ import { digestJson } from "../../platform/digest.ts";
 import { abortTogetherWith } from "../control/apply-control.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import { findHead } from "../ledger/select-head.ts";
+import type { Fault } from "../../../shared/wire/fault.ts";
+import { admitToFault } from "../recovery/faults.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { decideBusy, type BusyDecision } from "./decide-busy.ts";
 import { decideReplay, findLimitBreach, type LimitBreach } from "./decide-admission.ts";
@@ -62,6 +64,7 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
   if (breach !== null) throw limitExceeded(breach);
   const busy = isNewThread ? IDLE : lookBusy(core, request);
   if (busy.kind === "refuse") throw threadBusy(busy.head);
+  let fault: Fault | null = null;
   const insert = () => {
     createTables?.();
     const now = core.clock.now();
@@ -82,6 +85,7 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
     core.ledger.insert(submission);
     core.enrolNative("submitted");
     core.mutated("Admission", submission.submissionId);
+    fault = admitToFault(core, submission.submissionId);
     core.failpoints.hit("submit:inside");
     return submission;
   };
@@ -89,6 +93,7 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
     busy.kind === "interrupt"
       ? abortTogetherWith(core, busy.head, principal, insert)
       : core.database.transact(insert);
+  core.fault = fault;
   if (busy.kind === "join") core.live?.announceJoin(busy.host.queueSequence);
   core.committed([]);
   core.failpoints.hit("submit:after");

@@ -15,6 +15,7 @@ import type {
 import { logEvent } from "../../platform/log.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { resolveBinding } from "../run/resolve-binding.ts";
+import { retryFault } from "../recovery/faults.ts";
 import { readSettlement } from "../view/read-submission.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import { findSubmission, hostOf, requireSubmission } from "../ledger/find-submission.ts";
@@ -150,7 +151,7 @@ function repair(
         effect: core.database.transact(() => core.lanes.unpark(target)) ? "resumed" : "not-parked",
       };
     case "clear-fault":
-      return { effect: "not-parked" };
+      return { effect: retryFault(core) ? "resumed" : "not-parked" };
     case "rearm":
       core.database.transact(() => core.dueQueue.rearm());
       return { effect: "rearmed" };

@@ -17,6 +17,8 @@ export interface ThreadRow {
   readonly unboundUnder: string | null;
   /** JSON of the tombstone (`deletion/deletion.store.ts`); null for a thread that is there. */
   readonly deleted: string | null;
+  /** JSON of the recovery fault (`recovery/fault.store.ts`); null for a thread that can be read. */
+  readonly fault: string | null;
 }
 
 /** What a claim changes, in one write. */
@@ -39,7 +41,7 @@ export class ThreadRowStore {
 
   read(): ThreadRow | null {
     const row = this.#database.row<Columns<ThreadRow>>(
-      "SELECT number, threadId, createdBy, createdAt, epoch, claimedRun, claimedRunFirst, charge, chargedAt, yieldedEpoch, unboundUnder, deleted FROM threads WHERE number = ?",
+      "SELECT number, threadId, createdBy, createdAt, epoch, claimedRun, claimedRunFirst, charge, chargedAt, yieldedEpoch, unboundUnder, deleted, fault FROM threads WHERE number = ?",
       this.#thread,
     );
     return row ?? null;

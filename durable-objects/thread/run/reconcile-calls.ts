@@ -6,7 +6,7 @@ import {
   type Tool,
 } from "../../../shared/define/tool.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
-import { raceSignal } from "../../platform/deadline.ts";
+import { raceTimeout, TIMEOUT } from "../../platform/deadline.ts";
 import { digestJson } from "../../platform/digest.ts";
 import { encodeReturned } from "../../tools/tool-output.ts";
 import type { ThreadCore } from "../thread-core.ts";
@@ -48,16 +48,13 @@ async function askTool(
   const decoded = tool.decode(call.args);
   // Another deployment's schema: what the call was is not what this tool could look for.
   if (!decoded.ok) return UNKNOWN;
-  const timeout = AbortSignal.timeout(tool.timeoutMillis);
-  const signal = AbortSignal.any([live.signal, timeout]);
   const facts = callFacts(core, live, turn, call.toolCallId);
-  const asked = await raceSignal(
-    () => decoded.value.reconcile({ ...facts, signal, idempotencyKey: call.operationId }),
-    signal,
+  const asked = await raceTimeout(tool.timeoutMillis, live.signal, (signal) =>
+    decoded.value.reconcile({ ...facts, signal, idempotencyKey: call.operationId }),
   );
   if (asked.kind === "threw") throw asked.error;
   if (asked.kind === "aborted") {
-    if (live.signal.aborted) return "stopped";
+    if (asked.reason !== TIMEOUT) return "stopped";
     throw new Error(`reconcile of tool ${tool.name} did not answer in time`);
   }
   return ReconcileAnswerSchema.parse(asked.value);

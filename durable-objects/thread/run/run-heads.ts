@@ -2,8 +2,10 @@
 import { raceTimer } from "../../../shared/race-timer.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
 import type { EventBudget, WaveEntry } from "../../scheduler/alarm-pass.ts";
-import type { Due } from "../../scheduler/due.ts";
+import type { WaitReason } from "../../../shared/wire/submission.ts";
+import type { Due, DueReason } from "../../scheduler/due.ts";
 import { tearDown } from "../deletion/delete-thread.ts";
+import { announceFault, clearFault, failureOf, noteFault } from "../recovery/faults.ts";
 import { isJoining, selectHead } from "../ledger/select-head.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import type { ThreadCore } from "../thread-core.ts";
@@ -19,22 +21,36 @@ export async function runHeads(
   budget: EventBudget,
   wave: WaveEntry,
 ): Promise<Due> {
+  announceFault(core);
   for (;;) {
     if (core.tombstone !== null) return tearDown(core, budget);
     const now = core.clock.now();
     const owed = core.ledger.owed();
     const head = selectHead(owed, core.row.read()?.claimedRun ?? null, now);
+    if (head.kind === "none") clearFault(core);
     if (head.kind === "none") return { reason: "idle", dueAt: null };
     if (head.kind === "blocked") {
-      const reason = head.reason === "retry-backoff" ? "retry-backoff" : "run-deadline";
-      return { reason, dueAt: head.dueAt };
+      return { reason: dueReasonOf(head.reason), dueAt: head.dueAt };
     }
     if (now >= budget.yieldAt) return { reason: "yield", dueAt: now };
     const hasJoiners = owed.some((entry) => isJoining(entry, head.head.queueSequence));
-    const end = await runHead(core, head.head, budget, wave, hasJoiners);
+    const end = await runReadable(core, head.head, budget, wave, hasJoiners);
     if (end === "yielded") return { reason: "yield", dueAt: core.clock.now() };
     if (end === "abandoned" && core.tombstone === null)
       return { reason: "pass-failed", dueAt: core.clock.now() };
+  }
+}
+
+/** A head that cannot be read waits for its next try, and everything behind it; whatever else goes wrong is the wave's failure. */
+async function runReadable(...asked: Parameters<typeof runHead>): Promise<AttemptEnd> {
+  const [core, head] = asked;
+  try {
+    return await runHead(...asked);
+  } catch (error) {
+    const failure = core.live === null ? failureOf(error) : null;
+    if (failure === null) throw error;
+    noteFault(core, head, failure);
+    return "waiting";
   }
 }
 
@@ -51,6 +67,7 @@ async function runHead(
     return "waiting";
   }
   const live = claimHead(core, head, binding, wave, hasJoiners);
+  clearFault(core);
   // Another head is first now.
   if (live === null) return "settled";
   return traceAttempt(core, live, () =>
@@ -77,4 +94,8 @@ async function raceCeiling(
     // An abandoned attempt ends unheard, also when it ends in an error.
     void attempt.catch(() => undefined);
   }
+}
+
+function dueReasonOf(reason: WaitReason): DueReason {
+  return reason === "retry-backoff" || reason === "recovery-fault" ? reason : "run-deadline";
 }

@@ -42,6 +42,7 @@ export function startRun(core: ThreadCore, head: Head): TakenUp {
   const { claim } = decision;
   const { state, appended } = core.database.transact(() => {
     core.row.claim(claim);
+    if (entry.wait !== null) core.ledger.clearWait(queueSequence);
     // It was to join a run that is parked now.
     if (entry.host !== null) core.joins.leave(queueSequence);
     const added = core.journal.append(queueSequence, claim.epoch, drafts, now);

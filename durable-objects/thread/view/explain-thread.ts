@@ -6,7 +6,7 @@ import type { LaneRow } from "../../scheduler/lanes.store.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { listOperations } from "./list-operations.ts";
 import { renderSubmission, renderSummary } from "./render-explanation.ts";
-import { readSnapshot, stateOf } from "./thread-snapshot.ts";
+import { readSnapshot, showFault, stateOf } from "./thread-snapshot.ts";
 
 export function explainThread(core: ThreadCore): Explanation {
   const { owed, row, head, state } = readSnapshot(core);
@@ -28,6 +28,7 @@ export function explainThread(core: ThreadCore): Explanation {
     ...activeRunOf(core),
     submissions,
     operations: listOperations(core, owed),
+    ...(core.fault === null ? {} : { fault: showFault(core.fault) }),
     lanes: core.lanes.rows().flatMap(explainLane),
     alarm,
   };

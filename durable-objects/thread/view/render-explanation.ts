@@ -106,6 +106,11 @@ function wordsOfWait(wait: Wait, agentId: string, { threadId }: SubmissionFacts)
         why: `${wait.attempts ?? 0} attempts in a row ended without one new record, so no further one is started.`,
         next: `Look at the logs for the cause, then POST /v1/threads/${threadId}/repair with action retry, or abort it. There is no deadline.`,
       };
+    case "recovery-fault":
+      return {
+        why: `What the thread retains cannot be read; ${wait.attempts ?? 0} tries have failed. GET /v1/threads/${threadId}/verify names the first bad record.`,
+        next: `It is tried again at ${wait.deadline}. POST /v1/threads/${threadId}/repair with action clear-fault tries now; abort ends this submission without reading it.`,
+      };
     case "binding":
       return {
         why: `This deployment has no agent ${agentId}, or more than one and nothing selects.`,

@@ -2,6 +2,7 @@
 import { must } from "../../../shared/assert.ts";
 import type { SubmissionState, Wait } from "../../../shared/wire/submission.ts";
 import type { Attention, ThreadState, ThreadView } from "../../../shared/wire/thread.ts";
+import type { Fault, FaultView } from "../../../shared/wire/fault.ts";
 import type { HostRun } from "../../../shared/wire/settlement.ts";
 import { hostOf } from "../ledger/find-submission.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
@@ -23,8 +24,24 @@ export function readSnapshot(core: ThreadCore): ThreadSnapshot {
   // What is not torn down yet is owed no more.
   const owed = core.tombstone === null ? core.ledger.owed() : [];
   const head = selectHead(owed, row.claimedRun, core.clock.now());
-  const state = core.tombstone === null ? renderThreadState(owed.length, head) : "deleted";
+  const state = specialStateOf(core) ?? renderThreadState(owed.length, head);
   return { row, owed, head, state };
+}
+
+function specialStateOf({ tombstone, fault }: ThreadCore): "deleted" | "faulted" | null {
+  if (tombstone !== null) return "deleted";
+  return fault === null ? null : "faulted";
+}
+
+/** What callers see of a fault. */
+export function showFault({
+  class: kind,
+  diagnostic,
+  failedAt,
+  attempts,
+  retryAt,
+}: Fault): FaultView {
+  return { class: kind, diagnostic, failedAt, attempts, retryAt };
 }
 
 /** The state as a watcher is told it, and as the thread's own view begins. */
@@ -40,6 +57,7 @@ export function describeState(
     queueDepth: owed.length,
     ...(active === undefined ? {} : { activeSubmission: active }),
     attention: attentionOf(owed),
+    ...(core.fault === null ? {} : { fault: showFault(core.fault) }),
     ...(core.tombstone === null ? {} : { tombstone: core.tombstone }),
   };
 }

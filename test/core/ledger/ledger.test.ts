@@ -117,6 +117,7 @@ const THREAD: ThreadRow = {
   yieldedEpoch: 0,
   unboundUnder: null,
   deleted: null,
+  fault: null,
 };
 
 function claim(thread: Partial<ThreadRow>, changes: Partial<ClaimFacts> = {}) {

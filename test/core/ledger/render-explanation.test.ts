@@ -43,6 +43,7 @@ const WAY_OUT: Record<WaitReason, RegExp> = {
   approval: /operations\/decide with approve, edit or deny/,
   "unknown-outcome": /operations\/decide with completed, failed, never-started/,
   "retry-backoff": new RegExp(DUE),
+  "recovery-fault": /tried again at .*clear-fault/,
   "attempts-exhausted": /repair with action retry, or abort/,
   binding: /first call of a deployment that has it/,
 };
@@ -101,6 +102,7 @@ function toReason(text: string): WaitReason {
     case "retry-backoff":
     case "attempts-exhausted":
     case "binding":
+    case "recovery-fault":
       return text;
     default:
       throw new Error(`no reason: ${text}`);
