@@ -47,6 +47,8 @@ export const MAX_WAITERS = 1_024;
 /** Of these, the places for waits for any new record. */
 export const MAX_RECORD_WAITERS = 768;
 
+/** ALM-02: of the threads that share an object. */
+export const MAX_ATTEMPTS_AT_ONCE = 2;
 /** ALM-02: the platform ends an alarm after 15 minutes. */
 export const EVENT_CEILING_MILLIS = 14 * 60_000;
 /** ALM-02: attempts share this deadline; at it the completed turn is committed and a later alarm resumes the run. */

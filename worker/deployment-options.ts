@@ -29,6 +29,8 @@ const FIELDS = [
   "authorizeOperation",
   "toolAuthorization",
   "selectBinding",
+  "placement",
+  "ownsThread",
   "lanes",
   "hostLanesForMutation",
   "onRecoveryEvent",

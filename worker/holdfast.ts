@@ -28,6 +28,7 @@ export type {
   LaneWave,
   Mutation,
 } from "../durable-objects/scheduler/lane.ts";
+export type { OwnsThread, Placement } from "../durable-objects/platform/placement.ts";
 export type { ObjectEvent, OnEvent } from "../durable-objects/platform/wrap-event.ts";
 export type { OnToolFailure, ToolFailure } from "../durable-objects/thread/observe-failures.ts";
 export type { OnRecoveryEvent } from "../durable-objects/thread/recovery/recovery-lane.ts";

@@ -136,7 +136,7 @@ export function serviceClass(deployment: Deployment): HoldfastServiceClass {
       const env = parseEnv(this.env);
       const caller = this.#caller();
       await limitRate(env, caller);
-      return new ThreadOperations(env, caller);
+      return new ThreadOperations(env, caller, deployment.optionsOf(this.env));
     }
 
     #caller(): Caller {

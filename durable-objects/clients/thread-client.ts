@@ -1,8 +1,8 @@
 // Typed calls to thread objects. The tenant is part of the object's name, so that no id a caller chooses can reach another tenant's.
-import { canonicalJson } from "../../shared/canonical-json.ts";
 import type { Caller } from "../../shared/wire/access.ts";
 import type { AnswerOf } from "../../shared/wire/answers.ts";
 import { waitMillisOf, type RequestOf, type ThreadOperation } from "../../shared/wire/requests.ts";
+import { objectNameOf, type PlacementOptions } from "../platform/placement.ts";
 import { callRpc } from "../platform/call-rpc.ts";
 import type { ThreadRpc } from "../../shared/wire/thread-rpc.ts";
 
@@ -14,8 +14,10 @@ export interface ThreadNamespace {
 export class ThreadClient {
   readonly #namespace: ThreadNamespace;
   readonly #caller: Caller;
+  readonly #placement: PlacementOptions;
 
-  constructor(namespace: ThreadNamespace, caller: Caller) {
+  constructor(namespace: ThreadNamespace, caller: Caller, placement: PlacementOptions = {}) {
+    this.#placement = placement;
     this.#namespace = namespace;
     this.#caller = caller;
   }
@@ -25,7 +27,7 @@ export class ThreadClient {
     operation: Operation,
     request: RequestOf<Operation>,
   ): Promise<AnswerOf<Operation>> {
-    const name = canonicalJson([this.#caller.tenant, request.threadId]);
+    const name = objectNameOf(this.#caller.tenant, request.threadId, this.#placement);
     return callRpc(
       () => this.#namespace.getByName(name),
       (stub) => stub[operation]({ ...request, caller: this.#caller }),

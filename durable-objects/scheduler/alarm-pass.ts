@@ -1,23 +1,26 @@
 // One event's pass over the object's due work: single-flight, never throws, and always leaves either nothing owed or an armed alarm.
 // An admission starts it at once; the alarm, a few milliseconds later, finds it running and awaits it, which keeps the object alive.
-import { EVENT_CEILING_MILLIS, YIELD_AFTER_MILLIS } from "../../shared/limits.ts";
+import {
+  EVENT_CEILING_MILLIS,
+  MAX_ATTEMPTS_AT_ONCE,
+  YIELD_AFTER_MILLIS,
+} from "../../shared/limits.ts";
 import type { Clock, EpochMillis } from "../../shared/time.ts";
 import type { Database } from "../platform/database.ts";
 import type { Failpoints } from "../../shared/failpoints.ts";
 import { errorName, logEvent } from "../platform/log.ts";
-import { NATIVE_LANE, planRetry, type Due, type LaneEntry } from "./due.ts";
+import { planRetry, type Due, type LaneEntry } from "./due.ts";
 import type { DueQueue } from "./due-queue.ts";
 import type { Lanes } from "./lanes.ts";
+import type { NativeLanes } from "./native-lanes.ts";
 
 /** The deadlines that all work of one event shares (ALM-02). New arrivals renew neither. */
 export interface EventBudget {
   readonly yieldAt: EpochMillis;
   readonly ceilingAt: EpochMillis;
+  /** Other threads of the object take turns: a wave is one head. */
+  readonly isShared?: boolean;
 }
-
-/** What the runs do in an event, given their lane's entry as the event found it. Contract: resolves with what it still owes; a rejection is a
- * failed wave, retried with backoff. */
-export type NativeWave = (budget: EventBudget, entry: WaveEntry) => Promise<Due>;
 
 export interface WaveEntry extends LaneEntry {
   /** A wave before this one failed, or died: whatever is started now is charged before anything is read. */
@@ -52,7 +55,7 @@ export interface AlarmPassPorts {
   readonly random: () => number;
   readonly failpoints: Failpoints;
   readonly limits: EventLimits;
-  readonly runNative: NativeWave;
+  readonly natives: NativeLanes;
   readonly lanes: Lanes;
   readonly tracer: PassTracer;
   /** Ends this incarnation: the last resort when the re-arm itself cannot be committed. Awaited, so that the alarm's delivery fails with
@@ -115,7 +118,7 @@ export class AlarmPass {
     const closed = new Set<string>();
     const running = new Map<string, Promise<void>>();
     const failures: unknown[] = [];
-    let mayRunNative = true;
+    const runs = new Set<string>();
     const start = (lane: string, work: () => Promise<void>): void => {
       const run = async (): Promise<void> => {
         try {
@@ -134,10 +137,11 @@ export class AlarmPass {
         throw failures[0];
       }
       const looked = this.#looking();
-      if (this.#isNativeWanted && mayRunNative && !running.has(NATIVE_LANE)) {
-        this.#isNativeWanted = false;
-        start(NATIVE_LANE, async () => {
-          mayRunNative = await this.#runNative(cause, budget);
+      for (const lane of this.#nextNatives(closed, runs)) {
+        runs.add(lane);
+        start(lane, async () => {
+          if (!(await this.#runNative(lane, cause, budget))) closed.add(lane);
+          runs.delete(lane);
         });
       }
       for (const row of lanes.due("concurrent", budget.ceilingAt, closed)) {
@@ -157,6 +161,19 @@ export class AlarmPass {
     }
   }
 
+  /** The lanes of threads that start now: two at most run at once (ALM-02). */
+  #nextNatives(closed: ReadonlySet<string>, runs: ReadonlySet<string>): string[] {
+    const { natives } = this.#ports;
+    if (!this.#isNativeWanted) return [];
+    const free = MAX_ATTEMPTS_AT_ONCE - runs.size;
+    const open = natives.next().filter((lane) => !closed.has(lane) && !runs.has(lane));
+    const starting = open.slice(0, free);
+    // Where threads take turns, the next to end makes room for another.
+    this.#isNativeWanted = natives.isShared() && open.length > 0;
+    for (const lane of starting) natives.granted(lane);
+    return starting;
+  }
+
   /** Resolves once something is to be looked at: work that ended, or that was enrolled. */
   #looking(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -165,10 +182,10 @@ export class AlarmPass {
   }
 
   /** Waves of the runs. False when no further one may run in this event: it failed, or its time is up. */
-  async #runNative(cause: PassCause, budget: EventBudget): Promise<boolean> {
-    const { clock, dueQueue } = this.#ports;
+  async #runNative(lane: string, cause: PassCause, budget: EventBudget): Promise<boolean> {
+    const { clock, dueQueue, natives } = this.#ports;
     for (;;) {
-      const seen = dueQueue.read(NATIVE_LANE);
+      const seen = dueQueue.read(lane);
       if (seen === null || seen.dueAt === null) return true;
       if (seen.dueAt > clock.now()) {
         // An alarm that came early used up the slot: it is armed again for the work's own time.
@@ -176,25 +193,31 @@ export class AlarmPass {
         return true;
       }
       const isSuspect = seen.attempts > 0 || (cause.kind === "alarm" && cause.isRetry);
-      const end = await this.#wave({ ...seen, isSuspect }, budget);
+      const end = await this.#wave(lane, { ...seen, isSuspect }, budget);
       if (end !== "again") return end === "over";
+      // Where threads take turns, this one has had its own.
+      if (natives.isShared()) return true;
     }
   }
 
   /** `again` when a newer enrolment came meanwhile; `closed` when the lane is not to run again in this event. */
-  async #wave(seen: WaveEntry, budget: EventBudget): Promise<"over" | "closed" | "again"> {
-    const { dueQueue, database, failpoints, runNative } = this.#ports;
+  async #wave(
+    lane: string,
+    seen: WaveEntry,
+    budget: EventBudget,
+  ): Promise<"over" | "closed" | "again"> {
+    const { dueQueue, database, failpoints, natives } = this.#ports;
     let due: Due;
     try {
-      due = await runNative(budget, seen);
+      due = await natives.run(lane, budget, seen);
       failpoints.hit("finish-pass:before");
     } catch (error) {
-      this.#failWave(seen.attempts + 1, error);
+      this.#failWave(lane, seen.attempts + 1, error);
       return "closed";
     }
-    if (isAlreadyStored(dueQueue.read(NATIVE_LANE), seen.revision, due)) return "over";
+    if (isAlreadyStored(dueQueue.read(lane), seen.revision, due)) return "over";
     const acknowledged = database.transact(() => {
-      const done = dueQueue.acknowledge(NATIVE_LANE, seen.revision, due);
+      const done = dueQueue.acknowledge(lane, seen.revision, due);
       failpoints.hit("finish-pass:inside");
       return done;
     });
@@ -204,12 +227,12 @@ export class AlarmPass {
     return acknowledged ? "over" : "again";
   }
 
-  #failWave(attempts: number, error: unknown): void {
+  #failWave(lane: string, attempts: number, error: unknown): void {
     const { clock, dueQueue, database, failpoints, random } = this.#ports;
     logEvent("error", "pass-failed", { error: errorName(error), attempts });
     const due = planRetry(attempts, clock.now(), random());
     database.transact(() => {
-      dueQueue.fail(NATIVE_LANE, due, attempts);
+      dueQueue.fail(lane, due, attempts);
       failpoints.hit("rearm:inside");
     });
   }

@@ -6,6 +6,16 @@ import type { EpochMillis } from "../../shared/time.ts";
 /** The lane of the runtime's own work. The prefix is reserved; lanes of hosts have their own names. */
 export const NATIVE_LANE = "holdfast:native";
 
+/** The lane of each thread of an object: the first has the plain name. */
+export function nativeLaneOf(threadNumber: number): string {
+  return threadNumber === 1 ? NATIVE_LANE : `${NATIVE_LANE}:${threadNumber}`;
+}
+
+/** The thread whose lane it is. */
+export function threadNumberOfLane(lane: string): number {
+  return lane === NATIVE_LANE ? 1 : Number(lane.slice(NATIVE_LANE.length + 1));
+}
+
 /** Every deferral of a run has one shape: a reason and a due time (ALM-09). */
 export const DUE_REASONS = [
   "submitted",

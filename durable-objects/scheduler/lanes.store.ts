@@ -36,12 +36,13 @@ export class LanesStore {
     return row === undefined ? null : toLaneRow(row);
   }
 
-  /** Every lane but the native one, by id. */
+  /** Every lane but those of threads, by id. */
   all(): LaneRow[] {
     return this.#database
       .rows<Columns<Omit<LaneRow, "reason">> & { reason: string }>(
-        `SELECT ${ROW} FROM due_queue WHERE lane <> ? ORDER BY lane`,
+        `SELECT ${ROW} FROM due_queue WHERE lane <> ? AND lane NOT GLOB ? ORDER BY lane`,
         NATIVE_LANE,
+        `${NATIVE_LANE}:*`,
       )
       .map(toLaneRow);
   }

@@ -30,7 +30,8 @@ import type { OnEvent } from "../platform/wrap-event.ts";
 import { observeFailure } from "./observe-failures.ts";
 import { makeRecordLog, type RecordLog } from "./record-log.ts";
 import { ThreadCore } from "./thread-core.ts";
-import { DEFAULT_THREAD_LIMITS } from "./thread-limits.ts";
+import type { PlacementOptions } from "../platform/placement.ts";
+import { DEFAULT_THREAD_LIMITS, type ThreadLimits } from "./thread-limits.ts";
 import type { ThreadOptions } from "./thread-options.ts";
 
 /** A deployment that types its services also makes them. */
@@ -43,30 +44,47 @@ export interface ObjectParts {
   readonly failpoints: Failpoints;
   readonly ports: Ports;
   readonly env: Environment;
-  /** The thread's number inside the object: tables and stores hold any number of threads. */
-  readonly threadNumber: number;
 }
 
 /** A deployment's options at work in one object. */
 export interface Setup {
-  readonly makeCore: (threadId: string) => ThreadCore;
+  /** @param threadNumber the thread's inside the object: tables and stores hold any number of threads */
+  readonly makeCore: (threadId: string, threadNumber: number) => ThreadCore;
+  readonly lanes: Lanes;
+  readonly dueQueue: DueQueue;
+  readonly tracer: Tracer;
+  readonly limits: ThreadLimits;
+  readonly placement: PlacementOptions;
   readonly authorizeOperation: AuthorizeOperation | null;
   readonly onEvent: OnEvent | null;
 }
 
 export function setUp(parts: ObjectParts, options: ThreadOptions): Setup {
-  const { database, slot, failpoints, ports, env, threadNumber } = parts;
+  const { database, slot, failpoints, ports, env } = parts;
   const registry = new AgentRegistry(options.agents, options, env);
   const services = options.services?.(env) ?? NO_SERVICES;
   const toolAuthorization = options.toolAuthorization ?? allowAllTools;
   const limits = { ...DEFAULT_THREAD_LIMITS, ...options.limits };
   const deploymentId = deploymentIdOf(env);
   const isReadable = readVariable(env, "HOLDFAST_LOG") === "readable";
-  const makeCore = (threadId: string): ThreadCore => {
-    const dueQueue = new DueQueue(new DueQueueStore(database), slot);
+  const dueQueue = new DueQueue(new DueQueueStore(database), slot);
+  const lanes = new Lanes({
+    database,
+    store: new LanesStore(database),
+    dueQueue,
+    clock: ports.clock,
+    random: () => ports.ids.random(),
+    failpoints,
+    lanes: [...(options.lanes ?? []).map(asRuntimeLane), ...recoveryLanes(options)],
+    forMutation: options.hostLanesForMutation ?? null,
+    context: { env, services },
+  });
+  const tracer = new Tracer();
+  const makeCore = (threadId: string, threadNumber: number): ThreadCore => {
     const journal = new JournalStore(database, threadNumber, deploymentId);
     return new ThreadCore({
       threadId,
+      threadNumber,
       database,
       journal,
       ledger: new LedgerStore(database, threadNumber),
@@ -76,17 +94,7 @@ export function setUp(parts: ObjectParts, options: ThreadOptions): Setup {
       faults: new FaultStore(database, threadNumber),
       row: new ThreadRowStore(database, threadNumber),
       dueQueue,
-      lanes: new Lanes({
-        database,
-        store: new LanesStore(database),
-        dueQueue,
-        clock: ports.clock,
-        random: () => ports.ids.random(),
-        failpoints,
-        lanes: [...(options.lanes ?? []).map(asRuntimeLane), ...recoveryLanes(options)],
-        forMutation: options.hostLanesForMutation ?? null,
-        context: { env, services },
-      }),
+      lanes,
       history: new History(journal),
       waiters: new ProgressWaiters(),
       changes: new ChangeSignal(),
@@ -95,7 +103,7 @@ export function setUp(parts: ObjectParts, options: ThreadOptions): Setup {
       toolAuthorization,
       env,
       recordLog: observed(makeRecordLog(threadId, isReadable), threadId, options),
-      tracer: new Tracer(),
+      tracer,
       clock: ports.clock,
       ids: ports.ids,
       failpoints,
@@ -103,7 +111,16 @@ export function setUp(parts: ObjectParts, options: ThreadOptions): Setup {
     });
   };
   const { authorizeOperation = null, onEvent = null } = options;
-  return { makeCore, authorizeOperation, onEvent };
+  return {
+    makeCore,
+    lanes,
+    dueQueue,
+    tracer,
+    limits,
+    placement: options,
+    authorizeOperation,
+    onEvent,
+  };
 }
 
 /** Beside the log of records, what the host wants to hear of them. */

@@ -7,7 +7,7 @@ import type { AgentRegistry } from "../agents/registry.ts";
 import type { Environment, Services } from "../../shared/define/environment.ts";
 import type { Database } from "../platform/database.ts";
 import type { Failpoint, Failpoints } from "../../shared/failpoints.ts";
-import { NATIVE_LANE, type DueReason } from "../scheduler/due.ts";
+import { nativeLaneOf, type DueReason } from "../scheduler/due.ts";
 import type { Mutation } from "../scheduler/lane.ts";
 import type { Lanes } from "../scheduler/lanes.ts";
 import type { DueQueue } from "../scheduler/due-queue.ts";
@@ -50,6 +50,8 @@ export type AppendControl = (
 
 export interface ThreadCoreOptions {
   readonly threadId: string;
+  /** The thread's number inside its object. */
+  readonly threadNumber: number;
   readonly database: Database;
   readonly journal: JournalStore;
   readonly ledger: LedgerStore;
@@ -77,6 +79,8 @@ export interface ThreadCoreOptions {
 
 export class ThreadCore {
   readonly threadId: string;
+  /** Under which the due queue keeps what the thread owes. */
+  readonly nativeLane: string;
   readonly database: Database;
   readonly journal: JournalStore;
   readonly ledger: LedgerStore;
@@ -109,6 +113,7 @@ export class ThreadCore {
 
   constructor(options: ThreadCoreOptions) {
     this.threadId = options.threadId;
+    this.nativeLane = nativeLaneOf(options.threadNumber);
     this.database = options.database;
     this.journal = options.journal;
     this.ledger = options.ledger;
@@ -183,6 +188,14 @@ export class ThreadCore {
     this.failpoints.hit(`${point}:after`);
   }
 
+  /** What an instance keeps in memory of a thread that is there: whether it was deleted, or cannot be read. */
+  takeUp(): void {
+    const row = this.row.read();
+    if (row === null) return;
+    if (row.deleted !== null) this.tombstone = this.deletion.tombstone();
+    if (row.fault !== null) this.fault = this.faults.read();
+  }
+
   /** Tells the host's lanes of a mutation. Call inside its transaction (LANE-07). */
   mutated(kind: Mutation["kind"], submissionId: string, attempt?: number): void {
     const { threadId } = this;
@@ -196,7 +209,7 @@ export class ThreadCore {
 
   /** Makes the thread's own lane due now. Call inside the transaction that produced the work. */
   enrolNative(reason: DueReason): void {
-    this.dueQueue.enrol(NATIVE_LANE, { reason, dueAt: this.clock.now() });
+    this.dueQueue.enrol(this.nativeLane, { reason, dueAt: this.clock.now() });
   }
 
   /** Tells who waits, who watches and who reads the log. Call after every commit that readers can see. */

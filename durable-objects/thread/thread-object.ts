@@ -78,13 +78,13 @@ export function threadObjectClass(
         const target = { agentId: command.request.agent };
         await this.#services.authorize({ ...caller, threadId, operation: "submit", target });
         // A caller that may not abort does not get round it by submitting.
-        if (command.request.onBusy === "interrupt" && this.#services.hasThread) {
+        if (command.request.onBusy === "interrupt" && this.#services.hasThread(threadId)) {
           await this.#services.authorize({ ...caller, threadId, operation: "abort", target });
         }
         const { principal } = caller;
-        const { core, createTables } = this.#services.openForAdmission(threadId, principal);
+        const { core, beginThread } = this.#services.openForAdmission(threadId, caller);
         refuseDeleted(core, "submit");
-        const admitted = admit(core, { ...command, principal, createTables });
+        const admitted = admit(core, { ...command, principal, beginThread });
         this.#services.adopt(core);
         this.#goOn();
         if (timeoutMillis === 0) return admitted;

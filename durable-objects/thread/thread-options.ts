@@ -8,11 +8,12 @@ import type { AuthorizeOperation } from "./authorize-operation.ts";
 import type { ToolAuthorization } from "./run/authorize-tools.ts";
 import type { HostLanesForMutation, Lane } from "../scheduler/lane.ts";
 import type { OnEvent } from "../platform/wrap-event.ts";
+import type { PlacementOptions } from "../platform/placement.ts";
 import type { OnRecoveryEvent } from "./recovery/recovery-lane.ts";
 import type { OnToolFailure } from "./observe-failures.ts";
 import type { ThreadLimits } from "./thread-limits.ts";
 
-export interface ThreadOptions {
+export interface ThreadOptions extends PlacementOptions {
   readonly agents: readonly Agent[];
   /** Models of the deployment's own, by id: a script for `local/…`, or a function that makes the model. */
   readonly models?: ModelRegistry;

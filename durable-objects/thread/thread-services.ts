@@ -16,16 +16,16 @@ import {
   threadNotFound,
   type OperationRequest,
 } from "./authorize-operation.ts";
-import { ThreadRowStore } from "./ledger/thread-row.store.ts";
 import { SharedReads } from "./progress/shared-reads.ts";
 import { setUp, type Setup } from "./make-core.ts";
-import { resumeUnbound } from "./run/park-unbound.ts";
-import { runHeads } from "./run/run-heads.ts";
+import { PlacedThreads } from "./placement/placed-threads.ts";
+import { refuseMisplaced } from "../platform/placement.ts";
+import { ThreadsStore } from "./placement/threads.store.ts";
+import { NativeLanesStore } from "../scheduler/native-lanes.store.ts";
+import { must } from "../../shared/assert.ts";
+import type { Caller } from "../../shared/wire/access.ts";
 import type { ThreadCore } from "./thread-core.ts";
 import type { ThreadOptions } from "./thread-options.ts";
-
-/** One thread per object is the placement. */
-const THREAD_NUMBER = 1;
 
 export class ThreadServices {
   readonly #database: Database;
@@ -37,8 +37,10 @@ export class ThreadServices {
   #setup: Setup | null = null;
   readonly #abortObject: (reason: string) => Promise<void>;
   #schema: SchemaStatus;
-  #core: ThreadCore | null = null;
-  #sharedReads: SharedReads | null = null;
+  readonly #objectName: string | undefined;
+  /** Null until the options are made. */
+  #threads: PlacedThreads | null = null;
+  readonly #sharedReads = new WeakMap<ThreadCore, SharedReads>();
   #pass: AlarmPass | null = null;
 
   /** Local and bounded: repairs the alarm from the due queue alone, reads no history, and never throws, neither for what storage holds nor for
@@ -64,20 +66,18 @@ export class ThreadServices {
       failpoints: this.#failpoints,
       ports,
       env,
-      threadNumber: THREAD_NUMBER,
     };
+    this.#objectName = ctx.id.name;
     this.#setUp = () => setUpOrLog(() => setUp(parts, optionsOf(env)));
     this.#schema = { kind: "empty" };
     this.#wake();
   }
 
-  /** The thread of that id. Throws `ThreadNotFound` for an object that was never written, or that holds another thread. */
+  /** The thread of that id. Throws `ThreadNotFound` for an object that was never written, or that does not hold it. */
   open(threadId: string): ThreadCore {
     this.#refuseFaulted();
-    const core = this.#core;
-    if (core === null || core.threadId !== threadId) {
-      throw threadNotFound();
-    }
+    const core = this.#threads?.find(threadId) ?? null;
+    if (core === null) throw threadNotFound();
     return core;
   }
 
@@ -86,61 +86,71 @@ export class ThreadServices {
     return wrapEvent(this.#setup?.onEvent ?? null, event, invocation);
   }
 
-  get hasThread(): boolean {
-    return this.#core !== null;
+  hasThread(threadId: string): boolean {
+    return (this.#threads?.find(threadId) ?? null) !== null;
   }
 
   /** What all watchers of the thread read through. */
   sharedReads(core: ThreadCore): SharedReads {
-    this.#sharedReads ??= new SharedReads(core);
-    return this.#sharedReads;
+    const known = this.#sharedReads.get(core);
+    if (known !== undefined) return known;
+    const made = new SharedReads(core);
+    this.#sharedReads.set(core, made);
+    return made;
   }
 
   /** Asks the host, where it has a say. Throws `ThreadNotFound` for what it does not allow; nothing was read or written until then. */
   async authorize(request: Omit<OperationRequest, "createdBy">): Promise<void> {
     // Options that are not made say nothing of whom they would let in.
     const { authorizeOperation: authorize } = this.#refuseFaulted();
+    const { threadId } = request;
     if (authorize === null) return;
     let createdBy: string | null;
     do {
-      createdBy = this.#creator();
+      createdBy = this.#creator(threadId);
       await authorizeOperation(authorize, { ...request, createdBy });
       // Somebody else may have created the thread while the host thought: that is another question.
-    } while (createdBy === null && this.#creator() !== null);
+    } while (createdBy === null && this.#creator(threadId) !== null);
   }
 
-  /** Null while there is no thread here. */
-  #creator(): string | null {
-    if (this.#core === null) this.#wake();
-    return this.#core?.row.read()?.createdBy ?? null;
+  /** Null while there is no such thread here. */
+  #creator(threadId: string): string | null {
+    if (this.#threads?.first === null) this.#wake();
+    return this.#threads?.find(threadId)?.row.read()?.createdBy ?? null;
   }
 
-  /** The thread of that id for an admission, and what creates its tables if it is new. */
+  /** The thread of that id for an admission, and what begins it if it is new: its row, and in an object that was never written the tables. */
   openForAdmission(
     threadId: string,
-    principal: string,
-  ): { core: ThreadCore; createTables: (() => void) | null } {
+    { tenant, principal }: Caller,
+  ): { core: ThreadCore; beginThread: (() => void) | null } {
     // An admission that broke off after its commit left the tables behind, and this instance without them in memory.
-    if (this.#core === null) this.#wake();
-    const { makeCore } = this.#refuseFaulted();
-    if (this.#core !== null) return { core: this.open(threadId), createTables: null };
-    const core = makeCore(threadId);
+    if (this.#threads?.first === null) this.#wake();
+    const { placement } = this.#refuseFaulted();
+    refuseMisplaced(tenant, threadId, this.#objectName, placement);
+    const threads = must(this.#threads, "options that are made have threads");
+    const known = threads.find(threadId);
+    if (known !== null) return { core: known, beginThread: null };
+    const isFirst = threads.first === null;
+    // Without a placement an object that holds another thread is not this one's.
+    if (!isFirst && placement.placement === undefined) throw threadNotFound();
+    const core = threads.draft(threadId);
     return {
       core,
-      createTables: () => {
+      beginThread: () => {
         const now = this.#ports.clock.now();
-        createSchema(this.#database, migrations, now);
+        if (isFirst) createSchema(this.#database, migrations, now);
         core.row.create(threadId, principal, now);
         this.#failpoints.hit("migrate:inside");
       },
     };
   }
 
-  /** Call after the transaction that created the tables committed. */
+  /** Call after the transaction that began the thread committed. */
   adopt(core: ThreadCore): void {
-    if (this.#core !== null) return;
+    if (this.#threads?.find(core.threadId) === core) return;
     this.#schema = { kind: "ready" };
-    this.#core = core;
+    this.#threads?.adopt(core);
     this.#failpoints.hit("migrate:after");
   }
 
@@ -148,22 +158,23 @@ export class ThreadServices {
   async drain(cause: PassCause): Promise<void> {
     if (this.#setup === null) this.#wake();
     if (this.#isFaulted()) return this.#rearmFaulted();
-    if (this.#core === null) return;
-    this.#pass ??= this.#makePass(this.#core);
+    const threads = this.#threads;
+    if (this.#setup === null || threads === null || threads.first === null) return;
+    this.#pass ??= this.#makePass(this.#setup, threads);
     await this.#pass.drain(cause);
   }
 
-  #makePass(core: ThreadCore): AlarmPass {
+  #makePass({ dueQueue, lanes, tracer, limits }: Setup, threads: PlacedThreads): AlarmPass {
     return new AlarmPass({
       database: this.#database,
-      dueQueue: core.dueQueue,
+      dueQueue,
       clock: this.#ports.clock,
       random: () => this.#ports.ids.random(),
       failpoints: this.#failpoints,
-      limits: core.limits.event,
-      runNative: (budget, entry) => runHeads(core, budget, entry),
-      lanes: core.lanes,
-      tracer: core.tracer,
+      limits: limits.event,
+      natives: threads.nativeLanes(),
+      lanes,
+      tracer,
       abortObject: this.#abortObject,
     });
   }
@@ -173,14 +184,20 @@ export class ThreadServices {
     this.#setup ??= this.#setUp();
     this.#schema = openSchema(this.#database, migrations, this.#ports.clock.now());
     if (this.#isFaulted()) return this.#rearmFaulted();
-    if (this.#schema.kind === "empty" || this.#setup === null) return;
-    const row = new ThreadRowStore(this.#database, THREAD_NUMBER).read();
-    if (row === null) return;
-    this.#core = this.#setup.makeCore(row.threadId);
-    if (row.deleted !== null) this.#core.tombstone = this.#core.deletion.tombstone();
-    if (row.fault !== null) this.#core.fault = this.#core.faults.read();
-    resumeUnbound(this.#core, row.unboundUnder);
-    this.#core.dueQueue.rearmOwed();
+    if (this.#setup === null) return;
+    this.#threads ??= this.#placeThreads(this.#setup);
+    if (this.#schema.kind === "empty") return;
+    this.#threads.wake();
+    if (this.#threads.first !== null) this.#setup.dueQueue.rearmOwed();
+  }
+
+  #placeThreads({ makeCore }: Setup): PlacedThreads {
+    return new PlacedThreads({
+      store: new ThreadsStore(this.#database),
+      lanes: new NativeLanesStore(this.#database),
+      clock: this.#ports.clock,
+      makeCore,
+    });
   }
 
   /** There may be owed work here that this deployment must not or cannot touch. */

@@ -54,6 +54,8 @@ export interface ThreadTesterOptions {
   readonly sha256: (text: string) => string;
   readonly threadId: string;
   readonly caller?: Caller;
+  /** The name that the deployment's `placement` gives its object; its own id by default. */
+  readonly placedIn?: string;
 }
 
 /** Who calls, unless a test says otherwise. */
@@ -74,11 +76,11 @@ export class ThreadTester {
   #keys = 0;
 
   constructor(options: ThreadTesterOptions) {
-    const { threadId, caller = TESTER } = options;
+    const { threadId, caller = TESTER, placedIn = threadId } = options;
     this.options = options;
     this.#platform = z.custom<TestPlatform>().parse(options.platform);
     this.threadId = threadId;
-    this.name = canonicalJson([caller.tenant, threadId]);
+    this.name = canonicalJson([caller.tenant, placedIn]);
   }
 
   /** A fresh stub: one from before a crash stays broken. */

@@ -5,6 +5,7 @@ import type { Environment, Services } from "../../shared/define/environment.ts";
 import type { BindingSelection } from "../../durable-objects/agents/select-binding.ts";
 import type { HostLanesForMutation, Lane } from "../../durable-objects/scheduler/lane.ts";
 import type { OnEvent } from "../../durable-objects/platform/wrap-event.ts";
+import type { OwnsThread, Placement } from "../../durable-objects/platform/placement.ts";
 import type { OnRecoveryEvent } from "../../durable-objects/thread/recovery/recovery-lane.ts";
 import type { OnToolFailure } from "../../durable-objects/thread/observe-failures.ts";
 import type { AuthorizeOperation } from "../../durable-objects/thread/authorize-operation.ts";
@@ -19,6 +20,8 @@ interface TestOptions {
   agents: (all: readonly Agent[]) => readonly Agent[];
   services: (env: Environment) => Services;
   selectBinding: BindingSelection;
+  placement: Placement | undefined;
+  ownsThread: OwnsThread | undefined;
   lanes: readonly Lane[];
   hostLanesForMutation: HostLanesForMutation | undefined;
   onRecoveryEvent: OnRecoveryEvent | undefined;
@@ -38,6 +41,8 @@ export const testOptions: TestOptions = {
   agents: (all) => all,
   services: () => noServices.parse({}),
   selectBinding: NOTHING_SELECTED,
+  placement: undefined,
+  ownsThread: undefined,
   lanes: [],
   hostLanesForMutation: undefined,
   onRecoveryEvent: undefined,
@@ -52,6 +57,8 @@ export function resetOptions(): void {
   testOptions.agents = (all) => all;
   testOptions.services = () => noServices.parse({});
   testOptions.selectBinding = NOTHING_SELECTED;
+  testOptions.placement = undefined;
+  testOptions.ownsThread = undefined;
   testOptions.lanes = [];
   testOptions.hostLanesForMutation = undefined;
   testOptions.onRecoveryEvent = undefined;

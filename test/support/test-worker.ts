@@ -65,6 +65,12 @@ const deployment = holdfast(
     get limits() {
       return testOptions.limits;
     },
+    get placement() {
+      return testOptions.placement;
+    },
+    get ownsThread() {
+      return testOptions.ownsThread;
+    },
     get lanes() {
       return testOptions.lanes;
     },

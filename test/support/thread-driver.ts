@@ -21,6 +21,7 @@ import type {
   SubmitRequest,
   SubmitResult,
 } from "../../shared/wire/submission.ts";
+import type { Verification } from "../../shared/wire/verification.ts";
 import { unwrap, type RpcResult } from "../../shared/wire/rpc.ts";
 import type { DeleteRequestSchema, ThreadView, Tombstone } from "../../shared/wire/thread.ts";
 import type { ThreadUsage } from "../../shared/wire/usage.ts";
@@ -56,9 +57,17 @@ interface SubmitChoices {
 }
 
 export class ThreadDriver extends ThreadTester {
-  constructor(label = "thread") {
+  /** @param placedIn the name of an object that holds other threads too */
+  constructor(label = "thread", placedIn?: string) {
     threads += 1;
-    super({ namespace, platform, world, sha256: digestText, threadId: `${label}-${threads}` });
+    super({
+      namespace,
+      platform,
+      world,
+      sha256: digestText,
+      threadId: `${label}-${threads}`,
+      ...(placedIn === undefined ? {} : { placedIn }),
+    });
   }
 
   async submit(plan: readonly PlannedTurn[], options: SubmitChoices = {}): Promise<SubmitResult> {
@@ -107,6 +116,11 @@ export class ThreadDriver extends ThreadTester {
 
   usage(): Promise<ThreadUsage> {
     return this.ask("usage", this.address);
+  }
+
+  /** The whole log, as it is checked page by page. */
+  check(): Promise<Verification> {
+    return this.ask("verify", { ...this.address });
   }
 
   delete(request: z.input<typeof DeleteRequestSchema> = {}): Promise<Tombstone> {

@@ -9,6 +9,7 @@ import { ThreadOperations } from "../operations/thread-operations.ts";
 export const authenticate = createMiddleware<AppEnv>(async (context, next) => {
   const env = context.get("bindings");
   const { optionsOf, ports } = context.get("deployment");
+  const options = optionsOf(context.env);
   const credential = await verifyCredential(
     env,
     {
@@ -16,11 +17,11 @@ export const authenticate = createMiddleware<AppEnv>(async (context, next) => {
       accessToken: context.req.header("cf-access-jwt-assertion"),
       hostname: new URL(context.req.url).hostname,
     },
-    optionsOf(context.env).auth?.callerOf ?? callerOfClaims,
+    options.auth?.callerOf ?? callerOfClaims,
     ports.clock.now(),
   );
   context.set("credential", credential);
   await limitRate(env, credential.caller);
-  context.set("operations", new ThreadOperations(env, credential.caller));
+  context.set("operations", new ThreadOperations(env, credential.caller, options));
   await next();
 });

@@ -1,5 +1,6 @@
 // What a caller may do with threads, free of transport: permission first, then the object. Routes and RPC methods both come through here.
 import { ThreadClient } from "../../durable-objects/clients/thread-client.ts";
+import type { PlacementOptions } from "../../durable-objects/platform/placement.ts";
 import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 import { MAX_PAGE_RECORDS } from "../../shared/limits.ts";
 import {
@@ -20,8 +21,8 @@ export class ThreadOperations {
   readonly #client: ThreadClient;
   readonly #caller: Caller;
 
-  constructor(env: WorkerEnv, caller: Caller) {
-    this.#client = new ThreadClient(env.THREADS, caller);
+  constructor(env: WorkerEnv, caller: Caller, placement: PlacementOptions = {}) {
+    this.#client = new ThreadClient(env.THREADS, caller, placement);
     this.#caller = caller;
   }
 

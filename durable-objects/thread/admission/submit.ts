@@ -23,8 +23,8 @@ export interface Admission {
   readonly principal: string;
   readonly idempotencyKey: string;
   readonly request: SubmitRequest;
-  /** Creates the tables of an object that was never written; null when they are there. Called inside the transaction. */
-  readonly createTables: (() => void) | null;
+  /** Begins a thread that is not there yet; null when it is. Called inside the transaction. */
+  readonly beginThread: (() => void) | null;
 }
 
 const IDLE: BusyDecision = { kind: "enqueue" };
@@ -32,10 +32,10 @@ const EMPTY_QUEUE = { depth: 0, nextSequence: 1 } as const;
 
 export function admit(core: ThreadCore, admission: Admission): SubmitResult {
   core.failpoints.hit("submit:before");
-  const { principal, idempotencyKey, request, createTables } = admission;
+  const { principal, idempotencyKey, request, beginThread } = admission;
   const { allowances } = request;
   const commandDigest = digestCommand(request);
-  const isNewThread = createTables !== null;
+  const isNewThread = beginThread !== null;
   const accepted = isNewThread ? null : core.ledger.findByKey(principal, idempotencyKey);
   const replay = decideReplay(accepted?.commandDigest ?? null, commandDigest);
   if (replay.kind === "replay" && accepted !== null) {
@@ -66,7 +66,7 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
   if (busy.kind === "refuse") throw threadBusy(busy.head);
   let fault: Fault | null = null;
   const insert = () => {
-    createTables?.();
+    beginThread?.();
     const now = core.clock.now();
     const queueSequence = queue.nextSequence;
     const submission = {

@@ -47,7 +47,8 @@ export function parkUnbound(core: ThreadCore, entry: LedgerEntry, wave: WaveEntr
 
 /** For an object that wakes: what waits for a binding is looked at again by the first instance that has other bindings than those under which
  * it began to wait. */
-export function resumeUnbound(core: ThreadCore, unboundUnder: string | null): void {
+export function resumeUnbound(core: ThreadCore): void {
+  const unboundUnder = core.row.read()?.unboundUnder ?? null;
   if (unboundUnder === null || unboundUnder === core.registry.key) return;
   core.database.transact(() => {
     core.ledger.clearBindingWaits();

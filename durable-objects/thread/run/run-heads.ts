@@ -22,6 +22,7 @@ export async function runHeads(
   wave: WaveEntry,
 ): Promise<Due> {
   announceFault(core);
+  let hasRun = false;
   for (;;) {
     if (core.tombstone !== null) return tearDown(core, budget);
     const now = core.clock.now();
@@ -32,6 +33,9 @@ export async function runHeads(
     if (head.kind === "blocked") {
       return { reason: dueReasonOf(head.reason), dueAt: head.dueAt };
     }
+    // Another thread of the object may be waiting for its turn.
+    if (hasRun && budget.isShared === true) return { reason: "submitted", dueAt: now };
+    hasRun = true;
     if (now >= budget.yieldAt) return { reason: "yield", dueAt: now };
     const hasJoiners = owed.some((entry) => isJoining(entry, head.head.queueSequence));
     const end = await runReadable(core, head.head, budget, wave, hasJoiners);

@@ -2,7 +2,6 @@
 import { assert, must } from "../../../shared/assert.ts";
 import { queueSequenceOf } from "../../../shared/ids.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
-import { NATIVE_LANE } from "../../scheduler/due.ts";
 import { selectHead } from "../ledger/select-head.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import type { Ending } from "./decide-step.ts";
@@ -60,7 +59,7 @@ export function closeRun(
   const next = selectHead(owed, queueSequence, core.clock.now());
   if (next.kind === "none") {
     const idle = { reason: "idle", dueAt: null } as const;
-    core.dueQueue.acknowledge(NATIVE_LANE, waveRevision, idle);
+    core.dueQueue.acknowledge(core.nativeLane, waveRevision, idle);
   }
 }
 

@@ -1,7 +1,6 @@
 // Why a thread is in its state and what would move it (OBS-04). Writes nothing.
 import { toIsoInstant } from "../../../shared/time.ts";
 import type { ExplainedLane, Explanation } from "../../../shared/wire/explain.ts";
-import { NATIVE_LANE } from "../../scheduler/due.ts";
 import type { LaneRow } from "../../scheduler/lanes.store.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { listOperations } from "./list-operations.ts";
@@ -10,7 +9,7 @@ import { readSnapshot, showFault, stateOf } from "./thread-snapshot.ts";
 
 export function explainThread(core: ThreadCore): Explanation {
   const { owed, row, head, state } = readSnapshot(core);
-  const lane = core.dueQueue.read(NATIVE_LANE);
+  const lane = core.dueQueue.read(core.nativeLane);
   const submissions = owed.map((entry) => {
     const { state: ofEntry, wait = null, host = null } = stateOf(core, entry, row.claimedRun);
     return renderSubmission(entry, { threadId: core.threadId, state: ofEntry, wait, head, host });
