@@ -70,7 +70,7 @@ const allowOrigins = createMiddleware<AppEnv>(async (context, next) => {
   if (origins.length === 0) return next();
   return cors({
     origin: origins.includes("*") ? "*" : origins,
-    allowMethods: ["GET", "POST"],
+    allowMethods: ["GET", "POST", "DELETE"],
     allowHeaders: ["Authorization", "Content-Type", "Idempotency-Key", "Prefer", "Last-Event-ID"],
     exposeHeaders: ["Location", "Idempotency-Replayed", "Retry-After", "X-Request-Id"],
     maxAge: 600,

@@ -23,6 +23,7 @@ import {
   type ThreadRpc,
   type ThreadRpcRequest,
 } from "../../shared/wire/thread-rpc.ts";
+import type { ThreadObjectClass } from "./thread-object-class.ts";
 import { ThreadServices } from "./thread-services.ts";
 import { awaitAdmitted, awaitSettled, awaitSubmission } from "./view/await-submission.ts";
 import { explainThread } from "./view/explain-thread.ts";
@@ -39,16 +40,6 @@ interface Asked {
   readonly caller: Caller;
   readonly submissionId?: string | undefined;
 }
-
-/** What the factory makes. Named, so that a package's declarations can say it. */
-export type ThreadObjectClass = new (
-  ctx: DurableObjectState,
-  env: Cloudflare.Env,
-) => DurableObject &
-  ThreadRpc & {
-    alarm(info?: AlarmInvocationInfo): Promise<void>;
-    scheduleLane(request: ScheduleLaneRequest): Promise<RpcResult<{ scheduled: boolean }>>;
-  };
 
 /** The class for one deployment's options. Export a class that extends it, so that its binding is typed. */
 export function threadObjectClass(

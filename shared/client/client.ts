@@ -223,13 +223,10 @@ export class ThreadHandle {
 
   /** Deletes the thread for good; its id stays used. Throws `WorkOwed` while submissions are owed, unless an operator forces it. */
   delete(
-    { force, reason }: { readonly force?: boolean; readonly reason?: string } = {},
+    { force = false }: { readonly force?: boolean } = {},
     { signal }: Cancellable = {},
   ): Promise<Tombstone> {
-    const request = {
-      ...(force === undefined ? {} : { force }),
-      ...(reason === undefined ? {} : { reason }),
-    };
+    const request = force ? { force } : {};
     return this.#call("deleteThread", { ...this.#at, request }, signal);
   }
 

@@ -67,7 +67,7 @@ const PLANS: Plans = {
   }),
   deleteThread: ({ threadId, request }) => ({
     method: "DELETE",
-    path: pathOf(threadId) + queryOf({ force: request?.force, reason: request?.reason }),
+    path: pathOf(threadId) + queryOf({ force: request?.force }),
   }),
 };
 

@@ -137,19 +137,13 @@ export const AbortResultSchema = z
   .meta({ id: "AbortResult" });
 export type AbortResult = z.infer<typeof AbortResultSchema>;
 
-/** Repairs of a thread as a whole. */
-const TARGETLESS: readonly string[] = ["clear-fault", "rearm"];
-
-/** `retry`: a submission that is parked. `retry-lane`: a lane that is. `clear-fault`: tries a thread at fault now. `rearm`: arms the alarm for what is due; needs no target. */
+/** `retry`: the submission `target`, which is parked. `retry-lane`: the lane `target`, which is. `clear-fault`: tries a thread at fault now. `rearm`:
+ * arms the alarm for what is due. */
 export const RepairRequestSchema = z
   .strictObject({
     action: z.enum(["retry", "retry-lane", "clear-fault", "rearm"]),
     target: z.string().min(1).max(256).optional(),
     reason: z.string().min(1).max(MAX_REASON_CHARACTERS),
-  })
-  .refine(({ action, target }) => target !== undefined || TARGETLESS.includes(action), {
-    path: ["target"],
-    message: "names the submission of retry, or the lane of retry-lane",
   })
   .meta({ id: "RepairRequest" });
 export type RepairRequest = z.infer<typeof RepairRequestSchema>;

@@ -32,6 +32,7 @@ export type Tombstone = z.infer<typeof TombstoneSchema>;
 export const DeleteRequestSchema = z.strictObject({
   /** Also while work is owed; needs `threads:operate`. */
   force: z.boolean().default(false),
+  /** Over RPC alone: a URL holds no words of anybody's (SEC-06). */
   reason: z.string().min(1).max(MAX_REASON_CHARACTERS).optional(),
 });
 export type DeleteRequest = z.output<typeof DeleteRequestSchema>;

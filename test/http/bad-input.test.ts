@@ -452,7 +452,10 @@ describe.each([...ROUTES])("$name", (route) => {
   });
 
   it("[UX-05] has no other method, and says so", async () => {
+    const path = route.path("thread", NO_SUBMISSION);
+    const known = ROUTES.filter((each) => each.path("thread", NO_SUBMISSION) === path);
     for (const method of ["PUT", "PATCH", "DELETE", "OPTIONS"]) {
+      if (known.some((each) => each.method === method)) continue;
       const sent = { method, headers: { authorization: AUTHORIZATION } };
       await expectRefusedEverywhere(route, () => sent, 404, "RouteNotFound");
     }

@@ -163,7 +163,10 @@ describe("requests at random over HTTP", () => {
     `[QUA-01, UX-05, API-01] are answered as the document says, and write nothing when refused (seed ${FUZZ.seed})`,
     { timeout: FUZZ_TIMEOUT_MILLIS },
     async ({ task }) => {
-      const operations = await readApiDocument();
+      // A scene that is deleted has nothing left to be asked for: test/objects/deletion.test.ts has deletion.
+      const operations = (await readApiDocument()).filter(
+        ({ operationId }) => operationId !== "deleteThread",
+      );
       const fuzz = new HttpFuzz();
       const slots = operations.flatMap((operation) => [
         slotOf(rightRequests(operation), (request) => fuzz.ask(operation, request)),

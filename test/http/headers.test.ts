@@ -258,7 +258,7 @@ describe("other origins", () => {
       expect(asked.headers.get("vary")).toMatch(/\bOrigin\b/);
       expect(corsOf(asked)).toEqual({
         "access-control-allow-origin": APP,
-        "access-control-allow-methods": "GET,POST",
+        "access-control-allow-methods": "GET,POST,DELETE",
         "access-control-allow-headers":
           "Authorization,Content-Type,Idempotency-Key,Prefer,Last-Event-ID",
         "access-control-expose-headers": "Location,Idempotency-Replayed,Retry-After,X-Request-Id",

@@ -209,6 +209,8 @@ describe("another tenant", () => {
     };
     const mine = await read();
     for (const attempt of attempts([threadId], foreignIds(victim), victim.operationIds)) {
+      // It would be mallory's own thread that goes.
+      if (attempt.operation === "deleteThread") continue;
       const { code, status, text } = await attempt.send(mallory);
       const isAboutId = OF_AN_ID.includes(attempt.operation);
       expect([attempt.what, status]).toEqual([attempt.what, isAboutId ? 404 : 200]);

@@ -53,7 +53,7 @@ const MISTAKES: readonly (readonly [what: string, options: HoldfastOptions, said
   [
     "a field that is misspelt",
     untyped({ agents: [plainAgent], modles: {} }),
-    "holdfast: modles: no such field; the fields are agents, models, prices, auth, authorizeOperation, toolAuthorization, services, limits",
+    "holdfast: modles: no such field; the fields are agents, models, prices, auth, authorizeOperation, toolAuthorization, selectBinding, placement, ownsThread, lanes, hostLanesForMutation, onRecoveryEvent, onToolFailure, onEvent, services, limits",
   ],
   [
     "two fields that there are not",

@@ -2,11 +2,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { ExplanationSchema } from "../../shared/wire/explain.ts";
 import { RepairRequestSchema, RepairResultSchema } from "../../shared/wire/submission.ts";
-import {
-  DeleteRequestSchema,
-  ThreadViewSchema,
-  TombstoneSchema,
-} from "../../shared/wire/thread.ts";
+import { ThreadViewSchema, TombstoneSchema } from "../../shared/wire/thread.ts";
 import { ThreadUsageSchema } from "../../shared/wire/usage.ts";
 import { VerificationSchema } from "../../shared/wire/verification.ts";
 import { BODY_PROBLEMS, jsonAnswer, jsonBody, problems, ThreadParams } from "../openapi/parts.ts";
@@ -17,7 +13,6 @@ export const threads = newRoutes();
 
 const DeleteQuery = z.object({
   force: z.enum(["true", "false"]).default("false"),
-  reason: DeleteRequestSchema.shape.reason,
 });
 
 const ofThread = problems(["InvalidIdentifier", "ThreadNotFound"]);
@@ -98,7 +93,7 @@ threads.openapi(
     tags: ["Threads"],
     summary: "Repair parked work",
     description:
-      "`retry`: another try for a run that was parked after attempts without a new record. Recorded with author and reason.",
+      "`retry`: another try for a run that was parked after attempts without a new record. `retry-lane`: a parked lane is due now. `clear-fault`: a thread that cannot be read is tried now. `rearm`: the alarm is armed for what is due. Each is logged with its author; a retry is on record with its reason.",
     method: "post",
     path: "/threads/{thread}/repair",
     middleware: readBody,
@@ -132,8 +127,7 @@ threads.openapi(
   }),
   async (context) => {
     const { thread: threadId } = context.req.valid("param");
-    const { force, reason } = context.req.valid("query");
-    const request = { force: force === "true", ...(reason === undefined ? {} : { reason }) };
+    const request = { force: context.req.valid("query").force === "true" };
     return context.json(
       await context.get("operations").call("deleteThread", { threadId, request }),
       202,

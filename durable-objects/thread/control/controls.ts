@@ -127,13 +127,14 @@ function requireOperation(
   return { named, entry };
 }
 
-/** Throws what is said of a target that is not there. Every repair is logged with who did it and why; one of a run is on record too. */
+/** Throws what is said of a target that is not there. Every repair is logged with who did it; one of a run is on record, with why. */
 export function repairThread(
   core: ThreadCore,
   author: string,
-  { action, target = "", reason }: RepairRequest,
+  request: RepairRequest,
 ): RepairResult {
-  const result = repair(core, author, { action, target, reason });
+  const result = repair(core, author, request);
+  const { action, target = null } = request;
   logEvent("warn", "repaired", { threadId: core.threadId, action, target, author, ...result });
   return result;
 }
@@ -141,19 +142,21 @@ export function repairThread(
 function repair(
   core: ThreadCore,
   author: string,
-  { action, target, reason }: RepairRequest & { readonly target: string },
+  // What needs a target and names none is not there.
+  { action, target = "", reason }: RepairRequest,
 ): RepairResult {
+  const { database, lanes, dueQueue } = core;
   switch (action) {
     case "retry":
       return retrySubmission(core, author, target, reason);
     case "retry-lane":
       return {
-        effect: core.database.transact(() => core.lanes.unpark(target)) ? "resumed" : "not-parked",
+        effect: database.transact(() => lanes.unpark(target)) ? "resumed" : "not-parked",
       };
     case "clear-fault":
       return { effect: retryFault(core) ? "resumed" : "not-parked" };
     case "rearm":
-      core.database.transact(() => core.dueQueue.rearm());
+      database.transact(() => dueQueue.rearm());
       return { effect: "rearmed" };
   }
 }

@@ -183,8 +183,8 @@ const EXAMPLES: {
   deleteThread: [
     { request: { threadId: T }, sent: { method: "DELETE", path: "/v1/threads/a-thread" } },
     {
-      request: { threadId: T, request: { force: true, reason: "it is over" } },
-      sent: { method: "DELETE", path: "/v1/threads/a-thread?force=true&reason=it+is+over" },
+      request: { threadId: T, request: { force: true } },
+      sent: { method: "DELETE", path: "/v1/threads/a-thread?force=true" },
     },
   ],
 };

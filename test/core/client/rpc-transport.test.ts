@@ -83,7 +83,13 @@ describe("[UX-06, API-04] a call over a binding", () => {
     ["explain", (thread) => thread.explain(), {}, 1, 1],
     ["usage", (thread) => thread.usage(), {}, 1, 1],
     ["verify", (thread) => thread.verify(), {}, 1, 1],
-    ["delete", (thread) => thread.delete({ force: true }), { request: { force: true } }, 1, 1],
+    [
+      "deleteThread",
+      (thread) => thread.delete({ force: true }),
+      { request: { force: true } },
+      1,
+      1,
+    ],
     ["repair", (thread) => thread.repair(repair), { request: repair }, 1, 1],
     [
       "submit",
