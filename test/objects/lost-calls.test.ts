@@ -242,6 +242,18 @@ describe("a tool that finds out", () => {
     await expectSound(thread);
   });
 
+  it("[TOOL-03, TOOL-08] a handler that outlived its timeout records nothing beside the next dispatch of its call", async () => {
+    const { thread, submissionId, entered } = await outlived("never-started");
+    await thread.settlement(submissionId);
+    expect(await entered[0]).toBeInstanceOf(Error);
+    expect(await entered[1]).toBe("by 2");
+    const steps = (await thread.records()).filter(({ type }) => type === "StepRecorded");
+    expect(steps.at(-1)).toMatchObject({
+      payload: { step: "two", dispatch: 2, output: "by 2" },
+    });
+    await expectSound(thread);
+  });
+
   it("[TOOL-02] whose deployment is gone does not answer: the call is unknown", async () => {
     const { thread, submissionId } = await lost("fails");
     reconciling.answer = { outcome: "never-started" };
