@@ -1,5 +1,6 @@
 // The end of a thread: a tombstone, then everything that it owned; and nothing that makes it anew.
 import { afterEach, describe, expect, it } from "vitest";
+import { threadWithPast } from "../support/long-log.ts";
 import { resetOptions } from "../support/test-options.ts";
 import { ThreadDriver } from "../support/thread-driver.ts";
 import { world } from "../support/world.ts";
@@ -92,6 +93,22 @@ describe("deleting a thread", () => {
     await thread.toQuiescence();
     expect(await rowsOf(thread)).toEqual({ batches: 0, submissions: 0, threads: 1 });
     expect(await thread.alarmAt()).toBeNull();
+  });
+
+  it("[OBS-06] keeps what a long teardown has done when the object is lost in it, and answers meanwhile", async () => {
+    const thread = await threadWithPast({ runs: 640, bytes: 10 });
+    const before = await rowsOf(thread);
+    world.armCrashes({ point: "teardown:after", mode: "abort", hit: 6 });
+    await thread.delete();
+    // Asked while rows go.
+    expect(await thread.view()).toMatchObject({ state: "deleted" });
+    await thread.quiet().catch(() => undefined);
+    expect(world.disarm()).toBe(0);
+    const { batches = 0 } = await rowsOf(thread);
+    expect(batches).toBeLessThan((before["batches"] ?? 0) - 128);
+    expect(batches).toBeGreaterThan(0);
+    await thread.toQuiescence();
+    expect(await rowsOf(thread)).toEqual({ batches: 0, submissions: 0, threads: 1 });
   });
 
   it.each(["throw", "abort", "sync-abort"] as const)(
