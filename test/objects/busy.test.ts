@@ -206,6 +206,13 @@ describe("join", () => {
     await thread.quiet();
     expect(await thread.submission(joiner)).toMatchObject({ state: "joined" });
     expect(await thread.submission(later)).toMatchObject({ state: "queued" });
+    // What is in the way is the host, and nothing else has a run.
+    expect(await thread.view()).toMatchObject({ activeSubmission: host });
+    expect((await thread.explain()).submissions[0]?.why).toContain("waits too");
+    await expect(thread.submit([], { onBusy: "reject" })).rejects.toMatchObject({
+      code: "ThreadBusy",
+      fields: { submissionId: host, runId: runOf(host) },
+    });
     const [operation] = await thread.operations();
     await thread.decide(operation?.operationId ?? "", "failed");
     expect(await thread.settlement(joiner)).toMatchObject({ host: { submissionId: host } });
