@@ -95,6 +95,10 @@ class Watcher {
   }
 
   #read(): void {
+    // Nothing is said of work that ended with its thread, and its rows may be gone; who asks again is told.
+    if (this.#core.tombstone !== null && this.#asked.submissionId !== undefined) {
+      return this.#end("");
+    }
     const tail = this.#core.journal.tail().sequence;
     if (this.#cursor > tail) return this.#endInGap("past-the-end");
     try {
