@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { SubmitResult } from "../../shared/wire/submission.ts";
 import { expectSound } from "../support/expect-sound.ts";
 import { seenPrompts, type PlannedTurn } from "../support/scripted-model.ts";
-import { resetOptions } from "../support/test-options.ts";
+import { resetOptions, testOptions } from "../support/test-options.ts";
 import { ThreadDriver } from "../support/thread-driver.ts";
 
 afterEach(resetOptions);
@@ -206,6 +206,13 @@ describe("join", () => {
     await thread.quiet();
     expect(await thread.submission(joiner)).toMatchObject({ state: "joined" });
     expect(await thread.submission(later)).toMatchObject({ state: "queued" });
+    // What is in the way is the host, and nothing else has a run.
+    expect(await thread.view()).toMatchObject({ activeSubmission: host });
+    expect((await thread.explain()).submissions[0]?.why).toContain("waits too");
+    await expect(thread.submit([], { onBusy: "reject" })).rejects.toMatchObject({
+      code: "ThreadBusy",
+      fields: { submissionId: host, runId: runOf(host) },
+    });
     const [operation] = await thread.operations();
     await thread.decide(operation?.operationId ?? "", "failed");
     expect(await thread.settlement(joiner)).toMatchObject({ host: { submissionId: host } });
@@ -253,6 +260,27 @@ describe("restartOnJoinedInput", () => {
     await thread.openGate(gate);
     expect(await thread.settlement(host)).toMatchObject({ output: "last", usage: { turns: 3 } });
     expect(await thread.settlement(joiner)).toMatchObject({ output: "own" });
+    await expectSound(thread);
+  });
+
+  it("[RUN-09] ends with the answer that it has where the input leaves no room for another turn", async () => {
+    testOptions.agents = (all) =>
+      all.map((agent) =>
+        agent.id === "resubmitting"
+          ? { ...agent, policy: { ...agent.policy, contextTokenLimit: 5_000 } }
+          : agent,
+      );
+    const thread = new ThreadDriver("busy");
+    const gate = `${thread.threadId}-model`;
+    const options = { agent: "resubmitting", onBusy: "join" } as const;
+    const result: PlannedTurn = { calls: [{ tool: "submit_result", input: { answer: "1" } }] };
+    const host = idOf(await thread.submit([{ ...result, gate }], options));
+    await thread.arrival(gate);
+    const joiner = idOf(await thread.submit([], { ...options, note: "x".repeat(100_000) }));
+    const settlement = await thread.settlementAfter(gate, host);
+    expect(settlement).toMatchObject({ outcome: "completed", output: { answer: "1" } });
+    // Its own run has no room for it either.
+    expect((await thread.settlement(joiner)).failure?.tag).toBe("ContextBudgetError");
     await expectSound(thread);
   });
 

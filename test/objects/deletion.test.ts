@@ -1,7 +1,10 @@
 // The end of a thread: a tombstone, then everything that it owned; and nothing that makes it anew.
 import { afterEach, describe, expect, it } from "vitest";
+import { unwrap } from "../../shared/wire/rpc.ts";
+import { EventReader } from "../support/event-reader.ts";
+import { threadWithPast } from "../support/long-log.ts";
 import { resetOptions } from "../support/test-options.ts";
-import { ThreadDriver } from "../support/thread-driver.ts";
+import { TESTER, ThreadDriver } from "../support/thread-driver.ts";
 import { world } from "../support/world.ts";
 
 afterEach(() => {
@@ -92,6 +95,37 @@ describe("deleting a thread", () => {
     await thread.toQuiescence();
     expect(await rowsOf(thread)).toEqual({ batches: 0, submissions: 0, threads: 1 });
     expect(await thread.alarmAt()).toBeNull();
+  });
+
+  it("[OBS-06, OBS-03] ends the stream of who follows its work, and says nothing more of that", async () => {
+    const thread = new ThreadDriver("deleted");
+    const gate = `${thread.threadId}-model`;
+    const { receipt } = await thread.submit([{ text: "ok", gate }]);
+    await thread.arrival(gate);
+    const { submissionId } = receipt;
+    const request = { threadId: thread.threadId, caller: TESTER, submissionId };
+    const reader = new EventReader(unwrap(await thread.stub.events(request)));
+    await reader.until(({ event }) => event === "record");
+    await thread.delete({ force: true });
+    await thread.openGate(gate);
+    await thread.toQuiescence();
+    expect((await reader.rest()).map(({ event }) => event)).not.toContain("state");
+  });
+
+  it("[OBS-06] keeps what a long teardown has done when the object is lost in it, and answers meanwhile", async () => {
+    const thread = await threadWithPast({ runs: 640, bytes: 10 });
+    const before = await rowsOf(thread);
+    world.armCrashes({ point: "teardown:after", mode: "abort", hit: 6 });
+    await thread.delete();
+    // Asked while rows go.
+    expect(await thread.view()).toMatchObject({ state: "deleted" });
+    await thread.quiet().catch(() => undefined);
+    expect(world.disarm()).toBe(0);
+    const { batches = 0 } = await rowsOf(thread);
+    expect(batches).toBeLessThan((before["batches"] ?? 0) - 128);
+    expect(batches).toBeGreaterThan(0);
+    await thread.toQuiescence();
+    expect(await rowsOf(thread)).toEqual({ batches: 0, submissions: 0, threads: 1 });
   });
 
   it.each(["throw", "abort", "sync-abort"] as const)(

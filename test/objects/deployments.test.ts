@@ -196,6 +196,40 @@ describe("two definitions of one id", () => {
   });
 });
 
+describe("input that waits to join, of a definition that is gone", () => {
+  it("[RUN-09, THR-09] waits for its own binding once its host is parked, and joins no more", async () => {
+    const thread = new ThreadDriver("deployed");
+    const gate = `${thread.threadId}-host`;
+    const call = { tool: "act", input: { behave: "gate", gate } };
+    const host = await thread.submit([{ calls: [call] }, { text: "host" }]);
+    await thread.arrival(gate);
+    const joiner = await thread.submit([{ text: "own" }], { onBusy: "join", note: "new" });
+    testOptions.selectBinding = {
+      key: "old-alone",
+      select: ({ input }) =>
+        JSON.stringify(input).includes('"note":"new"') ? undefined : plainAgent,
+    };
+    testOptions.agents = (all) => [...all, revised];
+    await thread.crash();
+    await thread.toQuiescence();
+    const { submissionId } = joiner.receipt;
+    await thread.waitingFor(submissionId, "binding");
+    const [operation] = await thread.operations();
+    await thread.decide(operation?.operationId ?? "", "completed", { result: "seen" });
+    expect(await thread.settlement(host.receipt.submissionId)).toMatchObject({ output: "host" });
+    expect(await thread.submission(submissionId)).toMatchObject({
+      state: "waiting",
+      wait: { reason: "binding" },
+    });
+    testOptions.selectBinding = { key: "both", select: () => revised };
+    await thread.quiet();
+    await thread.evict();
+    await thread.toQuiescence();
+    expect(await thread.settlement(submissionId)).toMatchObject({ output: "own" });
+    await expectSound(thread);
+  });
+});
+
 describe("storage that this code must not touch", () => {
   it("[RTM-02, THR-13] is refused where the accounting of its tables is missing, and nothing of it changes", async () => {
     const thread = new ThreadDriver("deployed");

@@ -195,6 +195,65 @@ describe("a tool that finds out", () => {
     await expectSound(thread);
   });
 
+  /** A resumable call whose first handler outlives its timeout, between two steps. */
+  async function outlived(answer: "unknown" | "never-started") {
+    const entered: Promise<unknown>[] = [];
+    const lingering = defineTool({
+      name: "lingering",
+      revision: 1,
+      description: "Does not hear that its time is up.",
+      input: z.object({}),
+      resumable: true,
+      timeout: "30 milliseconds",
+      execute: async (_input, { step, idempotencyKey }) => {
+        const entry = entered.length + 1;
+        const { promise, resolve } = Promise.withResolvers<unknown>();
+        entered.push(promise);
+        await step("one", () => "one!");
+        if (entry === 1) await world.passGate(`${idempotencyKey}/late`);
+        else {
+          world.openGate(`${idempotencyKey}/late`);
+          await entered[0];
+        }
+        // Says what became of it to the test: its caller is gone.
+        const two = step("two", () => `by ${entry}`);
+        resolve(two.catch((error: unknown) => error));
+        return await two;
+      },
+      reconcile: () => ({ outcome: answer }),
+    });
+    testOptions.agents = (all) =>
+      all.map((agent) =>
+        agent.id === "plain" ? { ...agent, tools: [...agent.tools, lingering] } : agent,
+      );
+    const thread = new ThreadDriver("lost");
+    const { receipt } = await thread.submit([call("lingering"), { text: "ok" }]);
+    const { submissionId } = receipt;
+    return { thread, submissionId, late: `${firstCallOf(submissionId)}/late`, entered };
+  }
+
+  it("[TOOL-02, TOOL-03, TOOL-08] is asked about a resumable call that did not answer in time, which is not entered again beside itself", async () => {
+    const { thread, submissionId, late, entered } = await outlived("unknown");
+    await thread.waitingFor(submissionId, "unknown-outcome");
+    expect(entered).toHaveLength(1);
+    await thread.openGate(late);
+    expect(await entered[0]).toBeInstanceOf(Error);
+    await thread.abort(submissionId);
+    await expectSound(thread);
+  });
+
+  it("[TOOL-03, TOOL-08] a handler that outlived its timeout records nothing beside the next dispatch of its call", async () => {
+    const { thread, submissionId, entered } = await outlived("never-started");
+    await thread.settlement(submissionId);
+    expect(await entered[0]).toBeInstanceOf(Error);
+    expect(await entered[1]).toBe("by 2");
+    const steps = (await thread.records()).filter(({ type }) => type === "StepRecorded");
+    expect(steps.at(-1)).toMatchObject({
+      payload: { step: "two", dispatch: 2, output: "by 2" },
+    });
+    await expectSound(thread);
+  });
+
   it("[TOOL-02] whose deployment is gone does not answer: the call is unknown", async () => {
     const { thread, submissionId } = await lost("fails");
     reconciling.answer = { outcome: "never-started" };

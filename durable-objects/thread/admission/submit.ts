@@ -11,6 +11,7 @@ import type { Receipt, SubmitRequest, SubmitResult } from "../../../shared/wire/
 import type { Binding } from "../../agents/registry.ts";
 import { digestJson } from "../../platform/digest.ts";
 import { abortTogetherWith } from "../control/apply-control.ts";
+import { hostOf } from "../ledger/find-submission.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import { findHead } from "../ledger/select-head.ts";
 import type { Fault } from "../../../shared/wire/fault.ts";
@@ -63,7 +64,7 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
   );
   if (breach !== null) throw limitExceeded(breach);
   const busy = isNewThread ? IDLE : lookBusy(core, request);
-  if (busy.kind === "refuse") throw threadBusy(busy.head);
+  if (busy.kind === "refuse") throw threadBusy(core, busy.head);
   let fault: Fault | null = null;
   const insert = () => {
     beginThread?.();
@@ -126,7 +127,9 @@ function lookBusy(core: ThreadCore, { agent, onBusy = "enqueue" }: SubmitRequest
   return decideBusy(onBusy, head, agent);
 }
 
-function threadBusy({ submissionId }: LedgerEntry): HoldfastError {
+/** Names the run that is in the way: of input that joined, its host's. */
+function threadBusy(core: ThreadCore, head: LedgerEntry): HoldfastError {
+  const { submissionId } = hostOf(core, head) ?? head;
   return new HoldfastError(
     "ThreadBusy",
     "The thread has work that is not done, and onBusy is reject. Nothing was admitted.",

@@ -4,6 +4,7 @@ import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
 import { toIsoInstant } from "../../../shared/time.ts";
 import type { DeleteRequest, Tombstone } from "../../../shared/wire/thread.ts";
 import type { ThreadOperation } from "../../../shared/wire/requests.ts";
+import { letOthersRun } from "../../platform/let-others-run.ts";
 import { logEvent } from "../../platform/log.ts";
 import type { EventBudget } from "../../scheduler/alarm-pass.ts";
 import type { Due } from "../../scheduler/due.ts";
@@ -47,9 +48,13 @@ export function deleteThread(
   return tombstone;
 }
 
-/** The native wave of a thread that was deleted: chunk by chunk, each in a transaction of its own, so that a crash goes on where it was. */
-export function tearDown(core: ThreadCore, budget: EventBudget): Due {
+/**
+ * The native wave of a thread that was deleted: chunk by chunk, each in a transaction of its own, so that a crash goes on where it was. Without
+ * the pauses all of them would reach the disk as one, nobody would be answered before the last, and the clock would stand still.
+ */
+export async function tearDown(core: ThreadCore, budget: EventBudget): Promise<Due> {
   for (;;) {
+    await letOthersRun();
     const now = core.clock.now();
     if (now >= budget.yieldAt) return { reason: "yield", dueAt: now };
     const hasMore = core.database.transact(() => {

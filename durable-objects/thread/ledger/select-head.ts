@@ -25,9 +25,9 @@ export function isJoined(entry: LedgerEntry): boolean {
   return entry.host !== null && entry.joinedAt !== null;
 }
 
-/** What waits to go into that run at its next turn boundary. */
+/** What waits to go into that run at its next turn boundary. Not what came to its own turn while that run was parked, and waits there. */
 export function isJoining(entry: LedgerEntry, run: number): boolean {
-  return entry.host === run && entry.joinedAt === null;
+  return entry.host === run && entry.joinedAt === null && entry.wait === null;
 }
 
 /**

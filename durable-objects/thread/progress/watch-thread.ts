@@ -3,6 +3,7 @@
 import { must } from "../../../shared/assert.ts";
 import { utf8Length } from "../../../shared/bytes.ts";
 import { renderEvent, renderThrough, type EventsRequest } from "../../../shared/wire/events.ts";
+import { letOthersRun } from "../../platform/let-others-run.ts";
 import { LogCorrupt } from "../journal/record-codec.ts";
 import { firstSequenceOf } from "../ledger/decide-claim.ts";
 import { requireSubmission } from "../ledger/find-submission.ts";
@@ -94,6 +95,10 @@ class Watcher {
   }
 
   #read(): void {
+    // Nothing is said of work that ended with its thread, and its rows may be gone; who asks again is told.
+    if (this.#core.tombstone !== null && this.#asked.submissionId !== undefined) {
+      return this.#end("");
+    }
     const tail = this.#core.journal.tail().sequence;
     if (this.#cursor > tail) return this.#endInGap("past-the-end");
     try {
@@ -213,10 +218,4 @@ function startOf(core: ThreadCore, { after, submissionId }: EventsRequest): numb
   // An input that joined another run has its first record there.
   const first = entry.joinedAt ?? firstSequenceOf(thread, entry) ?? tail + 1;
   return Math.max(after, first - 1);
-}
-
-async function letOthersRun(): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  setTimeout(resolve, 0);
-  await promise;
 }

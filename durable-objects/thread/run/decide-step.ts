@@ -194,6 +194,8 @@ function decideRestart(state: RunState, turn: TurnState, facts: StepFacts): Step
   const next = decideModelCall(state, facts);
   const isOver = next.kind === "settle" || (next.kind === "call-model" && next.graceFor !== null);
   if (isOver) return null;
+  // The input first: with it there may be no room for another turn, and then the run still ends with the answer that it has.
+  if (next.kind === "join-inputs") return next;
   // A call of the completion tool gets its result before the model is asked again.
   return turn.calls.length > 0 ? { kind: "run-tools", turn } : next;
 }

@@ -27,12 +27,14 @@ export function foldResult(
 }
 
 export function foldStep(state: RunState, record: RecordOf<"StepRecorded">): RunState {
-  const { operationId, step: name, output } = record.payload;
+  const { operationId, dispatch, step: name, output } = record.payload;
   return updateCall(state, record, operationId, (call) => {
     const known = call.steps.find((step) => step.name === name);
     const mayRun = CALL_MOVES[call.phase].settled === "settled" && call.phase !== "unknown";
+    // A handler that outlived its timeout may run beside the next dispatch of its call, and records nothing there.
+    const isCurrent = mayRun && dispatch === call.dispatch;
     // A start may be repeated by a person's leave; a result stands once.
-    if (!mayRun || known?.output !== undefined) throw new LogCorrupt("a step out of order");
+    if (!isCurrent || known?.output !== undefined) throw new LogCorrupt("a step out of order");
     const others = call.steps.filter((step) => step !== known);
     return { steps: [...others, { name, output }] };
   });

@@ -34,6 +34,8 @@ export interface BatchFacts {
   /** The run began under another set of tools: a name that is gone was offered once, and is unavailable rather than wrong (TOOL-11). */
   readonly toolsChanged: boolean;
   readonly contract: OutputContract;
+  /** Calls whose handlers this attempt gave up on, and that may still run: entering them again would run them twice at once (TOOL-08). */
+  readonly unanswered: ReadonlyMap<string, unknown>;
 }
 
 export function planBatch(turn: TurnState, facts: BatchFacts): BatchPlan {
@@ -43,7 +45,10 @@ export function planBatch(turn: TurnState, facts: BatchFacts): BatchPlan {
   for (const call of turn.calls) {
     if (call.phase === "settled") continue;
     const planned = planCall(turn, call, facts);
-    const isRepeatable = "tool" in planned && mayEnterAgain(planned.tool, call);
+    const isRepeatable =
+      "tool" in planned &&
+      mayEnterAgain(planned.tool, call) &&
+      !facts.unanswered.has(call.operationId);
     if (call.phase === "prepared" && !isRepeatable) lost.push(call);
     else if ("outcome" in planned) rejected.push(planned);
     else candidates.push(planned);

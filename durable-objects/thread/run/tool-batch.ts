@@ -23,6 +23,7 @@ export async function runToolBatch(
     tools: live.binding.tools,
     toolsChanged: live.binding.digests.tools !== live.state.start?.payload.digests.tools,
     contract: live.binding.output,
+    unanswered: live.unanswered,
   });
   if (plan.lost.length > 0) return reconcileCalls(core, live, turn.turn, plan.lost);
   if (rejectOverBudget(core, live, turn, plan)) return;

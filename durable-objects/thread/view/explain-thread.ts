@@ -2,6 +2,7 @@
 import { toIsoInstant } from "../../../shared/time.ts";
 import type { ExplainedLane, Explanation } from "../../../shared/wire/explain.ts";
 import type { LaneRow } from "../../scheduler/lanes.store.ts";
+import { isJoined } from "../ledger/select-head.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { listOperations } from "./list-operations.ts";
 import { renderSubmission, renderSummary } from "./render-explanation.ts";
@@ -12,7 +13,9 @@ export function explainThread(core: ThreadCore): Explanation {
   const lane = core.dueQueue.read(core.nativeLane);
   const submissions = owed.map((entry) => {
     const { state: ofEntry, wait = null, host = null } = stateOf(core, entry, row.claimedRun);
-    return renderSubmission(entry, { threadId: core.threadId, state: ofEntry, wait, head, host });
+    const hasJoined = owed.some((each) => each.host === entry.queueSequence && isJoined(each));
+    const facts = { threadId: core.threadId, state: ofEntry, wait, head, host, hasJoined };
+    return renderSubmission(entry, facts);
   });
   const alarm = {
     reason: lane?.reason ?? "idle",

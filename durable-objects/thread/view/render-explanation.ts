@@ -15,6 +15,8 @@ export interface SubmissionFacts {
   readonly head: HeadSelection;
   /** The run that has its input. */
   readonly host: HostRun | null;
+  /** Input of others is part of its run: what came after that waits with it. */
+  readonly hasJoined: boolean;
 }
 
 interface Words {
@@ -82,7 +84,7 @@ function wordsOf(entry: LedgerEntry, { state, head, host, threadId }: Submission
   };
 }
 
-function wordsOfWait(wait: Wait, agentId: string, { threadId }: SubmissionFacts): Words {
+function wordsOfWait(wait: Wait, agentId: string, { threadId, hasJoined }: SubmissionFacts): Words {
   const decide = `POST /v1/threads/${threadId}/operations/decide`;
   const operations = wait.operationIds?.join(", ") ?? "";
   switch (wait.reason) {
@@ -93,7 +95,7 @@ function wordsOfWait(wait: Wait, agentId: string, { threadId }: SubmissionFacts)
       };
     case "unknown-outcome":
       return {
-        why: `A tool call may or may not have happened outside: ${operations}. Nothing of it is repeated by itself, and later submissions run.`,
+        why: `A tool call may or may not have happened outside: ${operations}. Nothing of it is repeated by itself, and ${hasJoined ? "what came after the input that joined it waits too" : "later submissions run"}.`,
         next: `Find out what happened, then ${decide} with completed, failed, never-started, safe-to-retry or abort. There is no deadline for that.`,
       };
     case "retry-backoff":

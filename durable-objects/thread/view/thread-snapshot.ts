@@ -50,7 +50,9 @@ export function describeState(
   snapshot: ThreadSnapshot,
 ): Omit<ThreadView, "tail" | "createdAt"> {
   const { row, owed, state } = snapshot;
-  const active = findHead(owed, row.claimedRun)?.submissionId;
+  const head = findHead(owed, row.claimedRun);
+  // Input that joined waits for its host, and so do the others behind it.
+  const active = head && (hostOf(core, head) ?? head).submissionId;
   return {
     threadId: core.threadId,
     state,

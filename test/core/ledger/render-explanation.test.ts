@@ -34,6 +34,7 @@ function facts(changes: Partial<SubmissionFacts> = {}): SubmissionFacts {
     head: { kind: "none" },
     wait: null,
     host: null,
+    hasJoined: false,
     ...changes,
   };
 }

@@ -197,7 +197,12 @@ describe("[TOOL-05] what runs of an edited call", () => {
   it("is decoded from the person's arguments, and its intent carries their digest", () => {
     const state = fold(...EDIT, decided(1, 0, "approve", 0));
     const turn = must(lastTurn(state), "a turn");
-    const plan = planBatch(turn, { tools, toolsChanged: false, contract: ANY_TEXT });
+    const plan = planBatch(turn, {
+      tools,
+      toolsChanged: false,
+      contract: ANY_TEXT,
+      unanswered: new Map(),
+    });
     for (const { decoded } of plan.candidates) {
       decoded.execute(z.custom<ToolContext>().parse({}));
     }
@@ -216,6 +221,7 @@ describe("[TOOL-05] what runs of an edited call", () => {
       tools,
       toolsChanged: true,
       contract: ANY_TEXT,
+      unanswered: new Map(),
     });
     expect(plan.candidates).toEqual([]);
     expect(plan.rejected).toMatchObject([{ outcome: "invalid" }]);
@@ -228,6 +234,7 @@ describe("[TOOL-05] what runs of an edited call", () => {
         tools,
         toolsChanged: false,
         contract: ANY_TEXT,
+        unanswered: new Map(),
       });
     expect(planOf(bad)).toMatchObject({ candidates: [], rejected: [{ outcome: "invalid" }] });
     const mended = planOf([...bad, edited(1, 0, EDITED, { to: 7 })]);

@@ -42,7 +42,12 @@ const TOOLS = new Map(
 function plan(response: Response, more: readonly RecordDraft[] = [], toolsChanged = false) {
   const state = fold(...OPENING, responded(1, response), ...more);
   const turn = must(lastTurn(state), "a turn");
-  const planned = planBatch(turn, { tools: TOOLS, toolsChanged, contract: ANY_TEXT });
+  const planned = planBatch(turn, {
+    tools: TOOLS,
+    toolsChanged,
+    contract: ANY_TEXT,
+    unanswered: new Map(),
+  });
   return {
     lost: planned.lost.map((each) => each.index),
     rejected: planned.rejected.map((each) => `${each.call.index} ${each.outcome}`),
