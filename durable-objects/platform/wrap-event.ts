@@ -28,5 +28,6 @@ export async function wrapEvent<T>(
   } catch (error) {
     logEvent("error", "on-event-failed", { ...event, error: errorName(error) });
   }
+  if (started === null) logEvent("error", "on-event-skipped", { ...event });
   return start();
 }

@@ -178,6 +178,16 @@ describe("join", () => {
     await expectSound(thread);
   });
 
+  it("[RUN-09] enqueues for another principal, for whom the run's tools do not act", async () => {
+    const { thread, gate, host } = await withHost("join");
+    const options = { onBusy: "join", principal: "somebody-else" } as const;
+    const theirs = idOf(await thread.submit([{ text: "theirs" }], options));
+    await thread.openGate(gate);
+    expect(await thread.settlement(host)).toMatchObject({ output: "host" });
+    expect(await thread.settlement(theirs)).toMatchObject({ output: "theirs" });
+    await expectSound(thread);
+  });
+
   it("[RUN-09, RUN-17] waits behind no run that is parked, and joins none", async () => {
     const thread = new ThreadDriver("busy");
     const parked = await thread.submit([

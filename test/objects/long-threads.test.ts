@@ -134,3 +134,27 @@ it("[PERF-10, RTM-01] a log of many short runs costs no row more than a younger 
   expect(await readPage(old)).toEqual(await readPage(young));
   expect(await runCold(old)).toEqual(await runCold(young));
 });
+
+/** Takes up a run that was parked, in a new instance, and lets it end. */
+async function resumeCold(thread: ThreadDriver) {
+  const { receipt } = await thread.submit([{ calls: [{ tool: "guarded" }] }, { text: "ok" }]);
+  await thread.waitingFor(receipt.submissionId, "approval");
+  await thread.quiet();
+  await thread.evict();
+  const [operation] = await thread.operations();
+  const { largestLoad, ...cost } = await meterLoads(thread, async () => {
+    await thread.decide(operation?.operationId ?? "", "approve");
+    expect(await thread.settlement(receipt.submissionId)).toMatchObject({ output: "ok" });
+    await thread.quiet();
+  });
+  expect(largestLoad).toBeLessThanOrEqual(MAX_PAGE_BYTES);
+  return cost;
+}
+
+it("[REC-08, REC-06] a run that is taken up again reads its own records and its window, whatever lies before them", async () => {
+  const [old, young] = [
+    await threadWithPast({ runs: 2_500, bytes: 0 }),
+    await threadWithPast({ runs: 600, bytes: 0 }),
+  ];
+  expect(await resumeCold(old)).toEqual(await resumeCold(young));
+});

@@ -93,6 +93,35 @@ describe("steps", () => {
   );
 
   it.each([
+    ["bump", [1, 2, 1]],
+    ["resume", [1, 1, 0]],
+  ] as const)(
+    "[TOOL-03] a step of %s that could not be recorded is no failure of the call: its attempt ends",
+    async (tool, counts) => {
+      const thread = new ThreadDriver("lost");
+      // Of a resumable call each step is two commits: the result of the second is the fourth.
+      world.armCrashes({ point: "step:inside", mode: "throw", hit: tool === "resume" ? 4 : 2 });
+      const { receipt } = await thread.submit([call(tool, { behave: "steps" }), { text: "ok" }]);
+      await thread.toQuiescence();
+      expect(world.disarm()).toBe(0);
+      const { submissionId } = receipt;
+      const operationId = firstCallOf(submissionId);
+      if (tool === "resume") {
+        await thread.waitingFor(submissionId, "unknown-outcome");
+        await thread.abort(submissionId);
+      } else {
+        await thread.settlement(submissionId);
+      }
+      expect(ran(operationId)).toEqual(counts);
+      const outcomes = (await thread.records()).flatMap((record) =>
+        record.type === "ToolSettled" ? [record.payload.outcome] : [],
+      );
+      expect(outcomes).not.toContain("failure");
+      await expectSound(thread);
+    },
+  );
+
+  it.each([
     ["same-step", "two steps of one call are named one"],
     ["bad-step", "step one returned what is not JSON"],
   ])("[TOOL-03] fails a call that misuses them: %s", async (behave, says) => {

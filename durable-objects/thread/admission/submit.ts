@@ -1,6 +1,7 @@
 // Accepts work: look-up by key, agent, schema, digests, limits, then one transaction with the submission, the due lane and the alarm. A
 // crash before that commit leaves nothing; after it, the receipt is owed to any retry and the run to the alarm (THR-01). Synchronous: it
 // waits on no model, tool or destination (THR-07).
+import { must } from "../../../shared/assert.ts";
 import { utf8Length } from "../../../shared/bytes.ts";
 import { canonicalJson, type JsonValue } from "../../../shared/canonical-json.ts";
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
@@ -63,7 +64,7 @@ export function admit(core: ThreadCore, admission: Admission): SubmitResult {
     core.limits,
   );
   if (breach !== null) throw limitExceeded(breach);
-  const busy = isNewThread ? IDLE : lookBusy(core, request);
+  const busy = isNewThread ? IDLE : lookBusy(core, principal, request);
   if (busy.kind === "refuse") throw threadBusy(core, busy.head);
   let fault: Fault | null = null;
   const insert = () => {
@@ -121,10 +122,18 @@ function digestCommand({ agent, input, onBusy, metadata, allowances }: SubmitReq
   });
 }
 
-function lookBusy(core: ThreadCore, { agent, onBusy = "enqueue" }: SubmitRequest): BusyDecision {
+function lookBusy(
+  core: ThreadCore,
+  principal: string,
+  { agent, onBusy = "enqueue" }: SubmitRequest,
+): BusyDecision {
   if (onBusy === "enqueue") return IDLE;
   const head = findHead(core.ledger.owed(), core.row.read()?.claimedRun ?? null);
-  return decideBusy(onBusy, head, agent);
+  const busy = decideBusy(onBusy, head, agent);
+  if (busy.kind !== "join") return busy;
+  // The run's tools act for its own principal: nobody else's words may steer them.
+  const host = must(core.ledger.command(busy.host.queueSequence), "the head has its command");
+  return host.principal === principal ? busy : IDLE;
 }
 
 /** Names the run that is in the way: of input that joined, its host's. */

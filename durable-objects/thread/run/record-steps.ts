@@ -9,6 +9,12 @@ import type { LiveRun } from "./live-run.ts";
 import type { CandidateCall } from "./plan-batch.ts";
 import { stepDraft } from "./tool-drafts.ts";
 
+export interface CallSteps {
+  readonly step: StepRunner;
+  /** Throws what a step could not be recorded for: whatever the handler made of it, the call has no answer that may be kept. */
+  readonly expectRecorded: () => void;
+}
+
 /**
  * The `step` of one call's context. What it throws is the author's mistake, or the commit's refusal once the attempt was superseded; only a
  * success is recorded. Of a resumable tool the start is on record too: a step that began and has no result may have happened.
@@ -18,11 +24,18 @@ export function stepRunner(
   live: LiveRun,
   turn: number,
   { call, tool }: CandidateCall,
-): StepRunner {
+): CallSteps {
   const used = new Set<string>();
-  const commit = (name: string, output: JsonValue | undefined): void =>
-    core.commitAsAttempt(live, "step", [stepDraft(live.state, turn, call, name, output)]);
-  return async (name, run) => {
+  const failures: unknown[] = [];
+  const commit = (name: string, output: JsonValue | undefined): void => {
+    try {
+      core.commitAsAttempt(live, "step", [stepDraft(live.state, turn, call, name, output)]);
+    } catch (error) {
+      failures.push(error);
+      throw error;
+    }
+  };
+  const step: StepRunner = async (name, run) => {
     if (typeof name !== "string" || name === "" || name.length > MAX_STEP_NAME_CHARACTERS) {
       throw new TypeError(`a step's name has 1 to ${MAX_STEP_NAME_CHARACTERS} characters`);
     }
@@ -35,6 +48,12 @@ export function stepRunner(
     const json = toStored(name, output);
     commit(name, json);
     return json;
+  };
+  return {
+    step,
+    expectRecorded: () => {
+      if (failures.length > 0) throw failures[0];
+    },
   };
 }
 

@@ -2,7 +2,7 @@
 // is known, so that a slow sibling cannot turn a finished effect into an unknown outcome; results of reads ride along with the next commit.
 import { findJsonFault, type JsonValue } from "../../../shared/canonical-json.ts";
 import { utf8Length } from "../../../shared/bytes.ts";
-import type { ToolContext, ToolLog } from "../../../shared/define/tool.ts";
+import type { StepRunner, ToolContext, ToolLog } from "../../../shared/define/tool.ts";
 import { MAX_PROGRESS_BYTES } from "../../../shared/limits.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
 import { toolSpan } from "../../tracing/spans.ts";
@@ -78,14 +78,16 @@ async function runOne(
   try {
     core.failpoints.hit("tool:before-handler");
     const start = toolSpan(identityOf(core, live), turn.turn, call);
+    const steps = stepRunner(core, live, turn.turn, candidate);
     const run = await core.tracer.inSpan(live.span, start, async (span) => {
       const ran = await runTool({
         tool,
         decoded,
-        context: handlerContext(core, live, turn.turn, candidate),
+        context: handlerContext(core, live, turn.turn, candidate, steps.step),
         signal: live.signal,
         maxResultBytes: live.policy.toolResultBounds.maxBytes,
       });
+      steps.expectRecorded();
       span.note(attributesOf(ran));
       return ran;
     });
@@ -130,13 +132,14 @@ function handlerContext(
   live: LiveRun,
   turn: number,
   candidate: CandidateCall,
+  step: StepRunner,
 ): Omit<ToolContext, "signal"> {
   const { runId, submissionId } = live.state;
   const { operationId, toolCallId, toolName } = candidate.call;
   return {
     ...callFacts(core, live, turn, toolCallId),
     idempotencyKey: operationId,
-    step: stepRunner(core, live, turn, candidate),
+    step,
     progress: (value) => showProgress(live, operationId, value),
     log: toolLog({ threadId: core.threadId, submissionId, runId, operationId, toolName }),
   };

@@ -94,7 +94,7 @@ describe("the moves of a tool call", () => {
     }
   }
 
-  it("[TOOL-04] only a person's decision leads from an unknown outcome to another dispatch", () => {
+  it("[QUA-04, TOOL-04] only a person's decision leads from an unknown outcome to another dispatch", () => {
     const toPrepared = Object.entries(CALL_MOVES)
       .filter(([, moves]) => moves.prepared === "prepared")
       .map(([phase]) => phase);
