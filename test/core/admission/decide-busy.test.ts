@@ -1,7 +1,6 @@
 // What a submission does where the thread is busy: every policy at every head (RUN-09).
 import { describe, expect, it } from "vitest";
 import { decideBusy } from "../../../durable-objects/thread/admission/decide-busy.ts";
-import type { LedgerEntry } from "../../../durable-objects/thread/ledger/ledger.store.ts";
 import {
   findHead,
   isJoining,
@@ -9,22 +8,7 @@ import {
 } from "../../../durable-objects/thread/ledger/select-head.ts";
 import { OnBusySchema, type OnBusy } from "../../../shared/wire/submission.ts";
 import { T0 } from "../support/builders.ts";
-
-function entry(queueSequence: number, changes: Partial<LedgerEntry> = {}): LedgerEntry {
-  return {
-    queueSequence,
-    submissionId: `sub-${queueSequence}-aaaaaaaaaaaaaaaa`,
-    agentId: "agent",
-    acceptedAt: T0,
-    wait: null,
-    firstSequence: null,
-    outcome: null,
-    settledSequence: null,
-    host: null,
-    joinedAt: null,
-    ...changes,
-  };
-}
+import { ledgerEntry } from "../support/ledger-entry.ts";
 
 const SINCE = new Date(T0).toISOString();
 const parked = { wait: { reason: "unknown-outcome", since: SINCE, deadline: null } } as const;
@@ -41,25 +25,25 @@ const EXPECTED: Record<OnBusy, { idle: string; own: string; other: string; joine
 describe.each(OnBusySchema.options)("onBusy %s", (onBusy) => {
   it.each([
     ["idle", undefined],
-    ["own", entry(1)],
-    ["other", entry(1, { agentId: "another" })],
-    ["joined", entry(2, { host: 1, joinedAt: 9 })],
+    ["own", ledgerEntry(1)],
+    ["other", ledgerEntry(1, { agentId: "another" })],
+    ["joined", ledgerEntry(2, { host: 1, joinedAt: 9 })],
   ] as const)("[RUN-09] where the head is %s", (where, head) => {
     expect(decideBusy(onBusy, head, "agent").kind).toBe(EXPECTED[onBusy][where]);
   });
 });
 
 describe("the head of a queue with joined input", () => {
-  const joined = entry(2, { host: 1, joinedAt: 9 });
-  const joining = entry(2, { host: 1 });
+  const joined = ledgerEntry(2, { host: 1, joinedAt: 9 });
+  const joining = ledgerEntry(2, { host: 1 });
 
   it("[RUN-06] is its host while that is not parked", () => {
-    expect(findHead([entry(1), joined, entry(3)], 1)?.queueSequence).toBe(1);
-    expect(findHead([entry(1, asking), joined], 1)?.queueSequence).toBe(1);
+    expect(findHead([ledgerEntry(1), joined, ledgerEntry(3)], 1)?.queueSequence).toBe(1);
+    expect(findHead([ledgerEntry(1, asking), joined], 1)?.queueSequence).toBe(1);
   });
 
   it("[RUN-06] is blocked by it once its host is parked", () => {
-    expect(selectHead([entry(1, parked), joined, entry(3)], 1, T0)).toEqual({
+    expect(selectHead([ledgerEntry(1, parked), joined, ledgerEntry(3)], 1, T0)).toEqual({
       kind: "blocked",
       reason: "unknown-outcome",
       dueAt: null,
@@ -67,12 +51,12 @@ describe("the head of a queue with joined input", () => {
   });
 
   it("[RUN-09] is what was to join a run that is parked, as its input is canonical nowhere", () => {
-    const owed = [entry(1, parked), joining, entry(3)];
+    const owed = [ledgerEntry(1, parked), joining, ledgerEntry(3)];
     expect(selectHead(owed, 1, T0)).toMatchObject({ kind: "ready", head: { queueSequence: 2 } });
   });
 
   it("[RUN-09] tells what waits to join from what has", () => {
-    expect([joined, joining, entry(3)].map((each) => isJoining(each, 1))).toEqual([
+    expect([joined, joining, ledgerEntry(3)].map((each) => isJoining(each, 1))).toEqual([
       false,
       true,
       false,

@@ -11,6 +11,7 @@ import { isParked, selectHead } from "../../../durable-objects/thread/ledger/sel
 import { deriveState } from "../../../durable-objects/thread/ledger/submission-state.ts";
 import type { ThreadRow } from "../../../durable-objects/thread/ledger/thread-row.store.ts";
 import { T0 } from "../support/builders.ts";
+import { ledgerEntry } from "../support/ledger-entry.ts";
 
 const NOW = T0;
 
@@ -19,22 +20,6 @@ function wait(reason: WaitReason, dueAt: number | null = null): Wait {
     reason,
     since: new Date(T0).toISOString(),
     deadline: dueAt === null ? null : new Date(dueAt).toISOString(),
-  };
-}
-
-function entry(queueSequence: number, changes: Partial<LedgerEntry> = {}): LedgerEntry {
-  return {
-    queueSequence,
-    submissionId: `sub-${queueSequence}-aaaaaaaaaaaaaaaa`,
-    agentId: "agent",
-    acceptedAt: T0,
-    wait: null,
-    firstSequence: null,
-    outcome: null,
-    settledSequence: null,
-    host: null,
-    joinedAt: null,
-    ...changes,
   };
 }
 
@@ -49,26 +34,26 @@ const BARRIERS = ["approval", "binding", "retry-backoff"] as const;
 describe("[RUN-06] the head of a thread", () => {
   it("is the first owed work in queue order", () => {
     expect(head([])).toBe("none");
-    expect(head([entry(2), entry(3)])).toBe(2);
+    expect(head([ledgerEntry(2), ledgerEntry(3)])).toBe(2);
   });
 
   it("stays the run that was claimed last until it settles or parks", () => {
-    expect(head([entry(2), entry(3)], 3)).toBe(3);
-    expect(head([entry(2), entry(3, { wait: wait("unknown-outcome") })], 3)).toBe(2);
-    expect(head([entry(2), entry(4)], 3)).toBe(2);
+    expect(head([ledgerEntry(2), ledgerEntry(3)], 3)).toBe(3);
+    expect(head([ledgerEntry(2), ledgerEntry(3, { wait: wait("unknown-outcome") })], 3)).toBe(2);
+    expect(head([ledgerEntry(2), ledgerEntry(4)], 3)).toBe(2);
   });
 
   it.each(PARKED)("[RUN-17] is not work parked on %s", (reason) => {
-    const parked = entry(1, { wait: wait(reason) });
+    const parked = ledgerEntry(1, { wait: wait(reason) });
     expect(isParked(parked)).toBe(true);
-    expect(head([parked, entry(2)], 1)).toBe(2);
+    expect(head([parked, ledgerEntry(2)], 1)).toBe(2);
     expect(head([parked], 1)).toBe("none");
   });
 
   it.each(BARRIERS)("is blocked by a wait for %s", (reason) => {
-    const waiting = entry(1, { wait: wait(reason, NOW + 1) });
+    const waiting = ledgerEntry(1, { wait: wait(reason, NOW + 1) });
     expect(isParked(waiting)).toBe(false);
-    expect(selectHead([waiting, entry(2)], 1, NOW)).toEqual({
+    expect(selectHead([waiting, ledgerEntry(2)], 1, NOW)).toEqual({
       kind: "blocked",
       reason,
       dueAt: NOW + 1,
@@ -76,17 +61,17 @@ describe("[RUN-06] the head of a thread", () => {
   });
 
   it("is ready again at the very instant its wait is due, and never without a due time", () => {
-    expect(head([entry(1, { wait: wait("retry-backoff", NOW) })], 1)).toBe(1);
-    expect(head([entry(1, { wait: wait("retry-backoff", NOW + 1) })], 1)).toBe("blocked");
-    expect(selectHead([entry(1, { wait: wait("binding") })], 1, NOW)).toMatchObject({
+    expect(head([ledgerEntry(1, { wait: wait("retry-backoff", NOW) })], 1)).toBe(1);
+    expect(head([ledgerEntry(1, { wait: wait("retry-backoff", NOW + 1) })], 1)).toBe("blocked");
+    expect(selectHead([ledgerEntry(1, { wait: wait("binding") })], 1, NOW)).toMatchObject({
       dueAt: null,
     });
   });
 
   it("[RUN-17] is a parked run that was resolved before input that was never claimed, but after the active run", () => {
-    const resolved = entry(1, { firstSequence: 2 });
-    expect(head([resolved, entry(3)], 2)).toBe(1);
-    expect(head([resolved, entry(2), entry(3)], 2)).toBe(2);
+    const resolved = ledgerEntry(1, { firstSequence: 2 });
+    expect(head([resolved, ledgerEntry(3)], 2)).toBe(1);
+    expect(head([resolved, ledgerEntry(2), ledgerEntry(3)], 2)).toBe(2);
   });
 });
 
@@ -100,7 +85,7 @@ describe("[RUN-18] the state of a submission", () => {
     [{ outcome: "completed" }, 2, "settled"],
     [{ outcome: "aborted", wait: wait("approval") }, 2, "settled"],
   ])("of %j with claimed run %j is %s", (changes, claimedRun, state) => {
-    expect(deriveState(entry(2, changes), claimedRun)).toBe(state);
+    expect(deriveState(ledgerEntry(2, changes), claimedRun)).toBe(state);
   });
 });
 
@@ -180,8 +165,8 @@ describe("[REC-10] what a claim is charged", () => {
 describe("where a run's records begin", () => {
   it("is in its own row once it waited, else in the thread's, else nowhere", () => {
     const thread = { ...THREAD, epoch: 1, claimedRun: 2, claimedRunFirst: 7 };
-    expect(firstSequenceOf(thread, entry(1, { firstSequence: 3 }))).toBe(3);
-    expect(firstSequenceOf(thread, entry(2))).toBe(7);
-    expect(firstSequenceOf(thread, entry(3))).toBeNull();
+    expect(firstSequenceOf(thread, ledgerEntry(1, { firstSequence: 3 }))).toBe(3);
+    expect(firstSequenceOf(thread, ledgerEntry(2))).toBe(7);
+    expect(firstSequenceOf(thread, ledgerEntry(3))).toBeNull();
   });
 });
