@@ -12,20 +12,7 @@ import { errorName, logEvent } from "../platform/log.ts";
 import { planRetry, type Due, type LaneEntry } from "./due.ts";
 import type { DueQueue } from "./due-queue.ts";
 import type { Lanes } from "./lanes.ts";
-import type { NativeLanes } from "./native-lanes.ts";
-
-/** The deadlines that all work of one event shares (ALM-02). New arrivals renew neither. */
-export interface EventBudget {
-  readonly yieldAt: EpochMillis;
-  readonly ceilingAt: EpochMillis;
-  /** Other threads of the object take turns: a wave is one head. */
-  readonly isShared?: boolean;
-}
-
-export interface WaveEntry extends LaneEntry {
-  /** A wave before this one failed, or died: whatever is started now is charged before anything is read. */
-  readonly isSuspect: boolean;
-}
+import type { EventBudget, NativeLanes, WaveEntry } from "./native-lanes.ts";
 
 export interface EventLimits {
   readonly yieldAfterMillis: number;

@@ -6,7 +6,7 @@ import type { DeleteRequest, Tombstone } from "../../../shared/wire/thread.ts";
 import type { ThreadOperation } from "../../../shared/wire/requests.ts";
 import { letOthersRun } from "../../platform/let-others-run.ts";
 import { logEvent } from "../../platform/log.ts";
-import type { EventBudget } from "../../scheduler/alarm-pass.ts";
+import type { EventBudget } from "../../scheduler/native-lanes.ts";
 import type { Due } from "../../scheduler/due.ts";
 import type { ThreadCore } from "../thread-core.ts";
 

@@ -3,7 +3,7 @@
 import { unreachable } from "../../../shared/assert.ts";
 import { toIsoInstant } from "../../../shared/time.ts";
 import { priceIdOf } from "../../model/prices.ts";
-import type { EventBudget } from "../../scheduler/alarm-pass.ts";
+import type { EventBudget } from "../../scheduler/native-lanes.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { decideStep, type RunWait, type StepFacts } from "./decide-step.ts";
 import type { LiveRun } from "./live-run.ts";

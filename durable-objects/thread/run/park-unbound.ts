@@ -4,7 +4,7 @@ import { must } from "../../../shared/assert.ts";
 import { toIsoInstant } from "../../../shared/time.ts";
 import type { Wait } from "../../../shared/wire/submission.ts";
 import { logEvent } from "../../platform/log.ts";
-import type { WaveEntry } from "../../scheduler/alarm-pass.ts";
+import type { WaveEntry } from "../../scheduler/native-lanes.ts";
 import { firstSequenceOf } from "../ledger/decide-claim.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import type { ThreadCore } from "../thread-core.ts";

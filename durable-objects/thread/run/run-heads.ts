@@ -1,7 +1,7 @@
 // The native lane's wave: heads one after the other, until none is ready or the event's time is up.
 import { raceTimer } from "../../../shared/race-timer.ts";
 import type { EpochMillis } from "../../../shared/time.ts";
-import type { EventBudget, WaveEntry } from "../../scheduler/alarm-pass.ts";
+import type { EventBudget, WaveEntry } from "../../scheduler/native-lanes.ts";
 import type { WaitReason } from "../../../shared/wire/submission.ts";
 import type { Due, DueReason } from "../../scheduler/due.ts";
 import { tearDown } from "../deletion/delete-thread.ts";
