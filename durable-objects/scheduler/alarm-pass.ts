@@ -5,7 +5,7 @@ import {
   MAX_ATTEMPTS_AT_ONCE,
   YIELD_AFTER_MILLIS,
 } from "../../shared/limits.ts";
-import type { Clock, EpochMillis } from "../../shared/time.ts";
+import type { Clock } from "../../shared/time.ts";
 import type { Database } from "../platform/database.ts";
 import type { Failpoints } from "../../shared/failpoints.ts";
 import { errorName, logEvent } from "../platform/log.ts";
