@@ -116,4 +116,32 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: "void isCall;",
     suites: ["test/core/mcp/server-away.test.ts"],
   },
+  {
+    safeguard: "a call that was lost inside a step is an unknown outcome",
+    file: "durable-objects/thread/run/run-state.ts",
+    find: "return !call.isResumable || call.steps.some((step) => step.output === undefined);",
+    replace: "return !call.isResumable;",
+    suites: ["test/objects/lost-calls.test.ts"],
+  },
+  {
+    safeguard: "joined input settles where a response followed it, and nowhere else",
+    file: "durable-objects/thread/run/run-state.ts",
+    find: "return state.turns.length > joined.afterTurn;",
+    replace: "return state.turns.length >= joined.afterTurn;",
+    suites: ["test/objects/busy.test.ts"],
+  },
+  {
+    safeguard: "what a lane was handed stays until a wave drained",
+    file: "durable-objects/scheduler/lanes.ts",
+    find: "if (isDrained) store.acknowledge(row.lane, through);",
+    replace: "store.acknowledge(row.lane, through);",
+    suites: ["test/objects/lanes.test.ts"],
+  },
+  {
+    safeguard: "a tombstone refuses what comes late",
+    file: "durable-objects/thread/deletion/delete-thread.ts",
+    find: "if (tombstone === null || ANSWERED.has(operation)) return;",
+    replace: "if (tombstone === null || operation !== undefined) return;",
+    suites: ["test/objects/deletion.test.ts"],
+  },
 ];
