@@ -29,7 +29,7 @@ export function createApp(deployment: Deployment): OpenAPIHono<AppEnv> {
     context.set("requestId", crypto.randomUUID());
     context.set("deployment", deployment);
     await next();
-    context.header("x-request-id", context.get("requestId"));
+    context.res.headers.set("x-request-id", context.get("requestId"));
   });
   app.use(secureHeaders(SECURITY_HEADERS));
   app.get("/healthz", (context) => context.json({ status: "ok" }));
@@ -61,7 +61,8 @@ const readBindings = createMiddleware<AppEnv>(async (context, next) => {
 
 const keepPrivate = createMiddleware<AppEnv>(async (context, next) => {
   await next();
-  if (!context.res.headers.has("cache-control")) context.header("cache-control", "no-store");
+  const { headers } = context.res;
+  if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
 });
 
 /** Browsers of other origins are let in only where the deployment names them. Credentials are headers, never cookies. */
