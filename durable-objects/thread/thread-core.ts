@@ -192,8 +192,8 @@ export class ThreadCore {
   takeUp(): void {
     const row = this.row.read();
     if (row === null) return;
-    if (row.deleted !== null) this.tombstone = this.deletion.tombstone();
-    if (row.fault !== null) this.fault = this.faults.read();
+    if (row.deleted !== null) this.tombstone = this.row.tombstone();
+    if (row.fault !== null) this.fault = this.row.fault();
   }
 
   /** Tells the host's lanes of a mutation. Call inside its transaction (LANE-07). */

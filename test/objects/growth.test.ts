@@ -80,7 +80,7 @@ describe("a resting thread", () => {
       await thread.quiet();
       const prompts = [lastPrompt()];
       for (const rows of more) {
-        expect(await costOfTurn(thread)).toMatchObject({ rowsRead: 27 + rows, rowsWritten: 9 });
+        expect(await costOfTurn(thread)).toMatchObject({ rowsRead: 25 + rows, rowsWritten: 9 });
         prompts.push(lastPrompt());
       }
       // Either way each prompt is the one before it, what was answered, and what is asked now.

@@ -36,7 +36,7 @@ export function deleteThread(
     ...(reason === undefined ? {} : { reason }),
   };
   core.database.transact(() => {
-    core.deletion.bury(tombstone);
+    core.row.bury(tombstone);
     core.enrolNative("deleted");
     core.failpoints.hit("delete:inside");
   });

@@ -1,5 +1,4 @@
-// SQL of a thread's end: the tombstone in its row, and the rows that go, a bounded number at a time.
-import { TombstoneSchema, type Tombstone } from "../../../shared/wire/thread.ts";
+// SQL of a thread's end: the rows that go, a bounded number at a time.
 import type { Database } from "../../platform/database.ts";
 import { positionOf } from "../position.ts";
 
@@ -13,24 +12,6 @@ export class DeletionStore {
   constructor(database: Database, thread: number) {
     this.#database = database;
     this.#thread = thread;
-  }
-
-  /** Null for a thread that is there. */
-  tombstone(): Tombstone | null {
-    const text = this.#database.row<{ deleted: string | null }>(
-      "SELECT deleted FROM threads WHERE number = ?",
-      this.#thread,
-    )?.deleted;
-    return text === null || text === undefined ? null : TombstoneSchema.parse(JSON.parse(text));
-  }
-
-  /** Written before anything goes. A higher epoch refuses whatever an attempt still wants to write. */
-  bury(tombstone: Tombstone): void {
-    this.#database.run(
-      "UPDATE threads SET deleted = ?, epoch = epoch + 1, claimedRun = NULL, claimedRunFirst = NULL, unboundUnder = NULL WHERE number = ?",
-      JSON.stringify(tombstone),
-      this.#thread,
-    );
   }
 
   /** Deletes one chunk of what the thread owned; false when nothing was left. */

@@ -1,5 +1,7 @@
-// SQL for the one row that a thread has: its epoch, and what is charged to the run it claimed last.
+// SQL for the one row that a thread has: its epoch, what is charged to the run it claimed last, its recovery fault, and its tombstone.
 import type { EpochMillis } from "../../../shared/time.ts";
+import { FaultSchema, type Fault } from "../../../shared/wire/fault.ts";
+import { TombstoneSchema, type Tombstone } from "../../../shared/wire/thread.ts";
 import type { Columns, Database } from "../../platform/database.ts";
 
 export interface ThreadRow {
@@ -15,9 +17,9 @@ export interface ThreadRow {
   readonly yieldedEpoch: number;
   /** The registry's key when work began to wait for a binding; null when none waits for one. */
   readonly unboundUnder: string | null;
-  /** JSON of the tombstone (`deletion/deletion.store.ts`); null for a thread that is there. */
+  /** JSON of the tombstone; null for a thread that is there. */
   readonly deleted: string | null;
-  /** JSON of the recovery fault (`recovery/fault.store.ts`); null for a thread that can be read. */
+  /** JSON of the recovery fault; null for a thread that can be read. */
   readonly fault: string | null;
 }
 
@@ -33,6 +35,8 @@ export interface Claim {
 export class ThreadRowStore {
   readonly #database: Database;
   readonly #thread: number;
+  /** This instance is the row's only writer, so it knows the row until it writes; a transaction that rolled back makes it look again. */
+  #known: { readonly row: ThreadRow; readonly rollbacks: number } | null = null;
 
   constructor(database: Database, thread: number) {
     this.#database = database;
@@ -40,10 +44,13 @@ export class ThreadRowStore {
   }
 
   read(): ThreadRow | null {
+    const { rollbacks } = this.#database;
+    if (this.#known?.rollbacks === rollbacks) return this.#known.row;
     const row = this.#database.row<Columns<ThreadRow>>(
       "SELECT number, threadId, createdBy, createdAt, epoch, claimedRun, claimedRunFirst, charge, chargedAt, yieldedEpoch, unboundUnder, deleted, fault FROM threads WHERE number = ?",
       this.#thread,
     );
+    this.#known = row === undefined ? null : { row, rollbacks };
     return row ?? null;
   }
 
@@ -57,6 +64,7 @@ export class ThreadRowStore {
     );
   }
 
+  /** As it is stored, whatever is known: a commit stands or falls with it. */
   epoch(): number | null {
     return (
       this.#database.row<{ epoch: number }>(
@@ -67,7 +75,7 @@ export class ThreadRowStore {
   }
 
   claim(claim: Claim): void {
-    this.#database.run(
+    this.#change(
       "UPDATE threads SET epoch = ?, claimedRun = ?, claimedRunFirst = ?, charge = ?, chargedAt = ? WHERE number = ?",
       claim.epoch,
       claim.claimedRun,
@@ -80,24 +88,54 @@ export class ThreadRowStore {
 
   /** Notes that the attempt of this epoch ended in order. */
   markYielded(epoch: number): void {
-    this.#database.run("UPDATE threads SET yieldedEpoch = ? WHERE number = ?", epoch, this.#thread);
+    this.#change("UPDATE threads SET yieldedEpoch = ? WHERE number = ?", epoch, this.#thread);
   }
 
   /** Notes under which registry work waits for a binding, or that none does any more. */
   noteUnbound(registryKey: string | null): void {
-    this.#database.run(
-      "UPDATE threads SET unboundUnder = ? WHERE number = ?",
-      registryKey,
-      this.#thread,
-    );
+    this.#change("UPDATE threads SET unboundUnder = ? WHERE number = ?", registryKey, this.#thread);
   }
 
   /** Begins the charge of a run anew, if it is the run that was claimed last: a person asked for another try. */
   forgive(run: number): void {
-    this.#database.run(
+    this.#change(
       "UPDATE threads SET charge = 0 WHERE number = ? AND claimedRun = ?",
       this.#thread,
       run,
     );
+  }
+
+  /** Marks the thread as deleted. A higher epoch refuses whatever an attempt still wants to write. */
+  bury(tombstone: Tombstone): void {
+    this.#change(
+      "UPDATE threads SET deleted = ?, epoch = epoch + 1, claimedRun = NULL, claimedRunFirst = NULL, unboundUnder = NULL WHERE number = ?",
+      JSON.stringify(tombstone),
+      this.#thread,
+    );
+  }
+
+  /** Null for a thread that is there. */
+  tombstone(): Tombstone | null {
+    const text = this.read()?.deleted ?? null;
+    return text === null ? null : TombstoneSchema.parse(JSON.parse(text));
+  }
+
+  noteFault(fault: Fault | null): void {
+    this.#change(
+      "UPDATE threads SET fault = ? WHERE number = ?",
+      fault === null ? null : JSON.stringify(fault),
+      this.#thread,
+    );
+  }
+
+  /** Null for a thread that can be read. */
+  fault(): Fault | null {
+    const text = this.read()?.fault ?? null;
+    return text === null ? null : FaultSchema.parse(JSON.parse(text));
+  }
+
+  #change(statement: string, ...bindings: SqlStorageValue[]): void {
+    this.#known = null;
+    this.#database.run(statement, ...bindings);
   }
 }

@@ -1,5 +1,4 @@
-// SQL of a thread's recovery fault: beside the log, in the thread's own row, with the number of the last event that the host was told.
-import { FaultSchema, type Fault } from "../../../shared/wire/fault.ts";
+// SQL for the number of the last event of a recovery fault that the host was told: a column of the thread's own row that nothing else reads.
 import type { Database } from "../../platform/database.ts";
 
 export class FaultStore {
@@ -11,35 +10,18 @@ export class FaultStore {
     this.#thread = thread;
   }
 
-  /** Null for a thread that can be read. */
-  read(): Fault | null {
-    const text = this.#row()?.fault;
-    return text === null || text === undefined ? null : FaultSchema.parse(JSON.parse(text));
-  }
-
-  write(fault: Fault | null): void {
-    this.#database.run(
-      "UPDATE threads SET fault = ? WHERE number = ?",
-      fault === null ? null : JSON.stringify(fault),
-      this.#thread,
-    );
-  }
-
   /** The number of the first of `count` events that come next. */
   takeSequences(count: number): number {
-    const first = (this.#row()?.faultEvents ?? 0) + 1;
+    const row = this.#database.row<{ faultEvents: number }>(
+      "SELECT faultEvents FROM threads WHERE number = ?",
+      this.#thread,
+    );
+    const first = (row?.faultEvents ?? 0) + 1;
     this.#database.run(
       "UPDATE threads SET faultEvents = ? WHERE number = ?",
       first + count - 1,
       this.#thread,
     );
     return first;
-  }
-
-  #row(): { fault: string | null; faultEvents: number } | undefined {
-    return this.#database.row<{ fault: string | null; faultEvents: number }>(
-      "SELECT fault, faultEvents FROM threads WHERE number = ?",
-      this.#thread,
-    );
   }
 }

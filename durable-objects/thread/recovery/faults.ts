@@ -97,10 +97,10 @@ function writeFault(
   fault: Fault | null,
   transitions: readonly Transition[],
 ): Fault | null {
-  const { faults, lanes, threadId } = core;
+  const { faults, lanes, row, threadId } = core;
   const isHeard = lanes.has(RECOVERY_LANE);
   const stored = fault === null ? null : { ...fault, isAnnounced: fault.isAnnounced || isHeard };
-  faults.write(stored);
+  row.noteFault(stored);
   // What a host never heard of does not clear for it either.
   if (isHeard && transitions.length > 0 && (stored ?? core.fault)?.isAnnounced === true) {
     const first = faults.takeSequences(transitions.length);
