@@ -3,6 +3,7 @@ import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
 import type { Settlement } from "../../../shared/wire/settlement.ts";
 import type { SubmissionView, SubmitResult } from "../../../shared/wire/submission.ts";
 import { requireSubmission } from "../ledger/find-submission.ts";
+import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import { refuseDeleted } from "../deletion/delete-thread.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { readSettlement, readSubmission } from "./read-submission.ts";
@@ -14,14 +15,16 @@ export async function awaitSubmission(
   timeoutMillis: number,
   waitId: string | undefined,
 ): Promise<SubmissionView> {
-  const isSettled = (): true | null => {
+  const findSettled = (): LedgerEntry | null => {
     refuseDeleted(core);
-    return requireSubmission(core, submissionId).outcome === null ? null : true;
+    const entry = requireSubmission(core, submissionId);
+    return entry.outcome === null ? null : entry;
   };
-  if (timeoutMillis > 0) {
-    await core.waiters.waitFor("settlement", waitId, timeoutMillis, isSettled);
-  }
-  return readSubmission(core, submissionId);
+  const settled =
+    timeoutMillis > 0
+      ? await core.waiters.waitFor("settlement", waitId, timeoutMillis, findSettled)
+      : null;
+  return readSubmission(core, settled ?? requireSubmission(core, submissionId));
 }
 
 /** The settlement, or null when it is still owed after the timeout. Throws like `awaitSubmission`. */

@@ -11,13 +11,12 @@ import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { stateOf } from "./thread-snapshot.ts";
 
-export function readSubmission(core: ThreadCore, submissionId: string): SubmissionView {
-  const entry = requireSubmission(core, submissionId);
+export function readSubmission(core: ThreadCore, entry: LedgerEntry): SubmissionView {
   const claimedRun = core.row.read()?.claimedRun ?? null;
   const settlement = settlementOf(core, entry);
   return {
     ...receiptOf(core.threadId, entry),
-    runId: runIdOf(submissionId),
+    runId: runIdOf(entry.submissionId),
     ...stateOf(core, entry, claimedRun),
     ...(settlement === null ? {} : { settlement }),
     usage: settlement?.usage ?? readRunIfReadable(core, entry)?.usage ?? NO_RUN_USAGE,
