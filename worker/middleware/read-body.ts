@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import { HoldfastError } from "../../shared/errors/holdfast-error.ts";
 import { BODY_DEADLINE_MILLIS, MAX_BODY_BYTES } from "../../shared/limits.ts";
-import { raceSignal } from "../../durable-objects/platform/deadline.ts";
+import { raceTimer } from "../../shared/race-timer.ts";
 import type { AppEnv } from "../app-env.ts";
 
 /** Leaves the text where the route's validator looks for it; an empty body is none, whatever type it was given. Throws `UnsupportedMediaType`,
@@ -33,19 +33,10 @@ function unsupported(): HoldfastError {
 }
 
 /** A body that trickles in for ever is given up (SEC-04). */
-async function readWithin(context: Context<AppEnv>): Promise<string> {
-  const read = await raceSignal(
-    () => readBounded(context),
-    AbortSignal.timeout(BODY_DEADLINE_MILLIS),
-  );
-  switch (read.kind) {
-    case "done":
-      return read.value;
-    case "threw":
-      throw read.error;
-    case "aborted":
-      throw new HoldfastError("MalformedRequest", "The body did not arrive in time.");
-  }
+function readWithin(context: Context<AppEnv>): Promise<string> {
+  return raceTimer(readBounded(context), BODY_DEADLINE_MILLIS, () => {
+    throw new HoldfastError("MalformedRequest", "The body did not arrive in time.");
+  });
 }
 
 async function readBounded(context: Context<AppEnv>): Promise<string> {
