@@ -23,6 +23,9 @@ export const ExplainedSubmissionSchema = z.object({
   acceptedAt: z.iso.datetime(),
   state: SubmissionStateSchema,
   wait: WaitSchema.optional(),
+  /** When its run fails at the latest, where one was started; past that it is overdue, and fails as soon as something moves it. */
+  deadlineAt: z.iso.datetime().optional(),
+  isOverdue: z.boolean(),
   /** One sentence: what it is doing or waiting for. */
   why: z.string(),
   /** One sentence: what would move it. */

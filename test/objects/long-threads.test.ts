@@ -126,6 +126,23 @@ describe.each([
   });
 });
 
+it("[OBS-06, RTM-01] a long log is deleted whole, a chunk at a time, and its object stays answerable", async () => {
+  const thread = await threadWithPast({ runs: 2_500, bytes: 2_000 });
+  const { largestLoad } = await meterLoads(thread, async () => {
+    await thread.delete();
+    expect(await thread.view()).toMatchObject({ state: "deleted", tail: expect.any(Number) });
+    await thread.toQuiescence();
+  });
+  expect(largestLoad).toBeLessThanOrEqual(MAX_PAGE_BYTES);
+  const left = await thread.inObject(({ sql }) =>
+    sql
+      .exec("SELECT (SELECT count(*) FROM batches) + (SELECT count(*) FROM submissions) AS n")
+      .one(),
+  );
+  expect(left).toEqual({ n: 0 });
+  expect(await thread.alarmAt()).toBeNull();
+});
+
 it("[PERF-10, RTM-01] a log of many short runs costs no row more than a younger one, to run a turn or to read a page", async () => {
   const [old, young] = [
     await threadWithPast({ runs: 2_500, bytes: 0 }),

@@ -1,7 +1,9 @@
 // Why a thread is in its state and what would move it (OBS-04). Writes nothing.
-import { toIsoInstant } from "../../../shared/time.ts";
+import { toIsoInstant, type EpochMillis } from "../../../shared/time.ts";
 import type { ExplainedLane, Explanation } from "../../../shared/wire/explain.ts";
 import type { LaneRow } from "../../scheduler/lanes.store.ts";
+import type { LedgerEntry } from "../ledger/ledger.store.ts";
+import { isLive, readRunIfReadable } from "../run/read-run.ts";
 import { isJoined } from "../ledger/select-head.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { listOperations } from "./list-operations.ts";
@@ -14,7 +16,10 @@ export function explainThread(core: ThreadCore): Explanation {
   const submissions = owed.map((entry) => {
     const { state: ofEntry, wait = null, host = null } = stateOf(core, entry, row.claimedRun);
     const hasJoined = owed.some((each) => each.host === entry.queueSequence && isJoined(each));
-    const facts = { threadId: core.threadId, state: ofEntry, wait, head, host, hasJoined };
+    const { threadId } = core;
+    const deadlineAt = deadlineOf(core, entry);
+    const now = core.clock.now();
+    const facts = { threadId, state: ofEntry, wait, head, host, hasJoined, deadlineAt, now };
     return renderSubmission(entry, facts);
   });
   const alarm = {
@@ -34,6 +39,12 @@ export function explainThread(core: ThreadCore): Explanation {
     lanes: core.lanes.rows().flatMap(explainLane),
     alarm,
   };
+}
+
+/** Reads the runs of those owed submissions alone that run or wait: at most the queue's depth. */
+function deadlineOf(core: ThreadCore, entry: LedgerEntry): EpochMillis | null {
+  if (entry.wait === null && !isLive(core, entry)) return null;
+  return readRunIfReadable(core, entry)?.start?.deadlineAt ?? null;
 }
 
 function explainLane({ lane: id, dueAt, reason, unchanged }: LaneRow): ExplainedLane[] {

@@ -1,6 +1,6 @@
 // The words of an explanation: one sentence for what work does or waits for, one for what would move it. Pure.
 import { unreachable } from "../../../shared/assert.ts";
-import { toIsoInstant } from "../../../shared/time.ts";
+import { toIsoInstant, type EpochMillis } from "../../../shared/time.ts";
 import type { ExplainedSubmission } from "../../../shared/wire/explain.ts";
 import type { HostRun } from "../../../shared/wire/settlement.ts";
 import type { SubmissionState, Wait } from "../../../shared/wire/submission.ts";
@@ -13,6 +13,9 @@ export interface SubmissionFacts {
   readonly state: SubmissionState;
   readonly wait: Wait | null;
   readonly head: HeadSelection;
+  /** Of its run, in epoch milliseconds; null where none was started, or its records cannot be read. */
+  readonly deadlineAt: EpochMillis | null;
+  readonly now: EpochMillis;
   /** The run that has its input. */
   readonly host: HostRun | null;
   /** Input of others is part of its run: what came after that waits with it. */
@@ -42,7 +45,7 @@ export function renderSummary(
 }
 
 export function renderSubmission(entry: LedgerEntry, facts: SubmissionFacts): ExplainedSubmission {
-  const { wait } = facts;
+  const { wait, deadlineAt, now } = facts;
   return {
     submissionId: entry.submissionId,
     agentId: entry.agentId,
@@ -50,6 +53,8 @@ export function renderSubmission(entry: LedgerEntry, facts: SubmissionFacts): Ex
     acceptedAt: toIsoInstant(entry.acceptedAt),
     state: facts.state,
     ...(wait === null ? {} : { wait }),
+    ...(deadlineAt === null ? {} : { deadlineAt: toIsoInstant(deadlineAt) }),
+    isOverdue: deadlineAt !== null && deadlineAt <= now,
     ...(wait === null ? wordsOf(entry, facts) : wordsOfWait(wait, entry.agentId, facts)),
   };
 }

@@ -33,6 +33,8 @@ function facts(changes: Partial<SubmissionFacts> = {}): SubmissionFacts {
     state: "queued",
     head: { kind: "none" },
     wait: null,
+    deadlineAt: null,
+    now: T0,
     host: null,
     hasJoined: false,
     ...changes,
@@ -65,6 +67,16 @@ describe("[OBS-04] why work waits", () => {
       expect(`${rendered.why} ${rendered.next}`).not.toMatch(/null|undefined/);
     });
   }
+
+  it("[OPS-01] says of a run that was started when it fails at the latest, and whether that has passed", () => {
+    const at = (deadlineAt: number | null) => {
+      const { deadlineAt: said, isOverdue } = renderSubmission(entry(1), facts({ deadlineAt }));
+      return [said, isOverdue];
+    };
+    expect(at(null)).toEqual([undefined, false]);
+    expect(at(T0 + 1)).toEqual([new Date(T0 + 1).toISOString(), false]);
+    expect(at(T0)).toEqual([new Date(T0).toISOString(), true]);
+  });
 
   it("says who is before it, that it is next, or that it runs", () => {
     const head = { kind: "ready", head: entry(1) } as const;
