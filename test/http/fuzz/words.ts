@@ -56,7 +56,19 @@ const WORDS: Readonly<Record<string, (kind: SceneKind) => fc.Arbitrary<unknown>>
   target: submissionOf,
   operationId: () => fc.constant(TOKENS.operation),
   argumentsDigest: () => fc.constant(TOKENS.digest),
-  agent: () => fc.constantFrom("plain", "plain", "structured", "frugal", "strict", "throwing"),
+  // Mostly the one that takes metadata, with or without any.
+  agent: () =>
+    fc.oneof(
+      { weight: 12, arbitrary: fc.constant("routed") },
+      fc.constantFrom("plain", "structured", "frugal", "strict", "throwing"),
+    ),
+  metadata: () => fc.constantFrom({}, { region: "us" }, { note: "n" }),
+  // Mostly nothing that a busy thread refuses.
+  onBusy: () =>
+    fc.oneof(
+      { weight: 12, arbitrary: fc.constantFrom("enqueue", "join") },
+      fc.constantFrom("reject", "interrupt"),
+    ),
   input: () => input,
   // Mostly nothing is expected: of digests at random no deployment has any.
   expectDefinitions: () => fc.constant({}),
