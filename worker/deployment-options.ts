@@ -97,9 +97,7 @@ const AgentsSchema = z.object({
     .superRefine((agents, context) => {
       // Several revisions of one id are for `selectBinding` to tell apart; the same one twice is a mistake.
       const names = agents.map(({ id, revision }) => `${id}, revision ${revision}`);
-      const twice = names.find((name, index) => names.indexOf(name) !== index);
-      if (twice === undefined) return;
-      context.addIssue({ code: "custom", message: `two have the id ${twice}` });
+      refuseTwice(names, context);
     }),
 });
 
@@ -118,10 +116,10 @@ const OptionalSchema = z.object({
   lanes: z
     .array(LaneSchema)
     .superRefine((lanes, context) => {
-      const ids = lanes.map(({ id }) => id);
-      const twice = ids.find((id, index) => ids.indexOf(id) !== index);
-      if (twice === undefined) return;
-      context.addIssue({ code: "custom", message: `two have the id ${twice}` });
+      refuseTwice(
+        lanes.map(({ id }) => id),
+        context,
+      );
     })
     .optional(),
   prices: PriceTableSchema.optional(),
@@ -132,6 +130,12 @@ const OptionalSchema = z.object({
     })
     .optional(),
 });
+
+function refuseTwice(ids: readonly string[], context: z.RefinementCtx): void {
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (twice === undefined) return;
+  context.addIssue({ code: "custom", message: `two have the id ${twice}` });
+}
 
 function validateOptions(options: HoldfastOptions): void {
   validateDefinition("holdfast", z.object({}), options);

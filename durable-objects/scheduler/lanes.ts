@@ -38,12 +38,6 @@ export class Lanes {
     this.#lanes = new Map(ports.lanes.map((lane) => [lane.id, lane]));
   }
 
-  /** Marks lanes due now for new facts of their source. Call inside the transaction of those facts (LANE-02). */
-  recordProgress(laneIds: readonly string[], cursor = 0): void {
-    for (const id of laneIds) this.#enrol(id, this.#ports.clock.now(), cursor, true);
-    if (laneIds.length > 0) this.#ports.dueQueue.rearm();
-  }
-
   /** For a source elsewhere: due at `dueAt`. A cursor that is not higher than the last one is no progress, and renews nothing that waits
    * (LANE-04). Call inside a transaction. */
   schedule(laneId: string, dueAt: EpochMillis, cursor: number): boolean {
@@ -71,10 +65,11 @@ export class Lanes {
     return this.#lanes.has(laneId);
   }
 
-  /** Hands something to a lane of the runtime's own. Call inside the transaction that it is about. */
-  post(laneId: string, posted: Readonly<Record<string, JsonValue>>): void {
-    this.#ports.store.post(laneId, posted);
-    this.recordProgress([laneId]);
+  /** Hands things to a lane of the runtime's own, which is due now. Call inside the transaction that they are about (LANE-02). */
+  post(laneId: string, posted: readonly Readonly<Record<string, JsonValue>>[]): void {
+    for (const each of posted) this.#ports.store.post(laneId, each);
+    this.#enrol(laneId, this.#ports.clock.now(), 0, true);
+    this.#ports.dueQueue.rearm();
   }
 
   /** Makes a parked lane due now; false where it is not parked. Call inside a transaction. */

@@ -1,11 +1,11 @@
 // A submission by its id, which carries its queue sequence.
 import { must } from "../../../shared/assert.ts";
 import { HoldfastError } from "../../../shared/errors/holdfast-error.ts";
-import { queueSequenceOf } from "../../../shared/ids.ts";
-import { runIdOf } from "../../../shared/ids.ts";
+import type { JsonValue } from "../../../shared/canonical-json.ts";
+import { queueSequenceOf, runIdOf } from "../../../shared/ids.ts";
 import type { HostRun } from "../../../shared/wire/settlement.ts";
 import type { ThreadCore } from "../thread-core.ts";
-import type { LedgerEntry } from "./ledger.store.ts";
+import type { Command, LedgerEntry } from "./ledger.store.ts";
 import { isJoined } from "./select-head.ts";
 
 /** The submission of an id, or null. */
@@ -24,6 +24,16 @@ export function requireSubmission(core: ThreadCore, submissionId: string): Ledge
     );
   }
   return entry;
+}
+
+/** The command of an owed submission, its input decoded. Throws `SyntaxError` where the stored text is none: a recovery fault (REC-04). */
+export function requireCommand(
+  core: ThreadCore,
+  queueSequence: number,
+): Omit<Command, "input"> & { readonly input: JsonValue } {
+  const command = must(core.ledger.command(queueSequence), "an owed submission has its input");
+  const input: JsonValue = JSON.parse(command.input);
+  return { ...command, input };
 }
 
 /** The run that an owed submission's input is part of; null for one that has, or will have, a run of its own. */

@@ -104,9 +104,14 @@ function writeFault(
   // What a host never heard of does not clear for it either.
   if (isHeard && transitions.length > 0 && (stored ?? core.fault)?.isAnnounced === true) {
     const first = faults.takeSequences(transitions.length);
-    for (const [index, transition] of transitions.entries()) {
-      lanes.post(RECOVERY_LANE, { sequence: first + index, threadId, ...transition });
-    }
+    lanes.post(
+      RECOVERY_LANE,
+      transitions.map((transition, index) => ({
+        sequence: first + index,
+        threadId,
+        ...transition,
+      })),
+    );
   }
   return stored;
 }

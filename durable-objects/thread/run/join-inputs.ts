@@ -1,10 +1,10 @@
 // Takes the input of submissions that wait to join a run into it, at a turn boundary (RUN-09). A crash before the commit leaves them queued;
 // after it, they stay part of the run whatever becomes of the attempt.
-import type { JsonValue } from "../../../shared/canonical-json.ts";
 import { must } from "../../../shared/assert.ts";
 import { utf8Length } from "../../../shared/bytes.ts";
 import { MAX_CONTENT_BYTES } from "../../../shared/limits.ts";
 import type { RecordDraft } from "../../../shared/wire/records.ts";
+import { requireCommand } from "../ledger/find-submission.ts";
 import type { LedgerEntry } from "../ledger/ledger.store.ts";
 import { isJoining } from "../ledger/select-head.ts";
 import type { ThreadCore } from "../thread-core.ts";
@@ -41,16 +41,10 @@ export function joinInputs(core: ThreadCore, live: LiveRun): void {
 
 /** Null where the author's functions do not take the input: it fails in a run of its own, and not in another's. */
 function draftOf(core: ThreadCore, live: LiveRun, entry: LedgerEntry): RecordDraft | null {
-  const command = must(
-    core.ledger.command(entry.queueSequence),
-    "an owed submission has its input",
-  );
-  const input: JsonValue = JSON.parse(command.input);
+  const command = requireCommand(core, entry.queueSequence);
   try {
-    const { prompt } = openBounded(live.binding.agent, input);
-    const { allowances, metadata } = command;
-    const made = { input, allowances, metadata };
-    return inputDraft(entry.submissionId, live.state.runId, "joined", made, prompt);
+    const { prompt } = openBounded(live.binding.agent, command.input);
+    return inputDraft(entry.submissionId, live.state.runId, "joined", command, prompt);
   } catch {
     return null;
   }

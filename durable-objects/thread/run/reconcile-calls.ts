@@ -1,5 +1,4 @@
 // External calls that were dispatched and have no result: a tool that can find out what became of them is asked before a person is (TOOL-02).
-import { canonicalJson } from "../../../shared/canonical-json.ts";
 import {
   ReconcileAnswerSchema,
   type ReconcileAnswer,
@@ -95,7 +94,7 @@ function decided(
   return decisionDraft(live.state, turn, call, {
     decision: outcome,
     dispatch: call.dispatch,
-    decisionDigest: digestJson(canonicalJson(["reconcile", outcome, call.dispatch])),
+    decisionDigest: digestJson(["reconcile", outcome, call.dispatch]),
     argumentsDigest: call.argumentsDigest,
     author: "reconcile",
     by: "reconcile",

@@ -1,8 +1,8 @@
 // The first attempt at a submission: epoch, charge, and its input made canonical, in one transaction.
 import { must } from "../../../shared/assert.ts";
-import type { JsonValue } from "../../../shared/canonical-json.ts";
 import { providerOf } from "../../model/provider-of.ts";
 import { decideClaim } from "../ledger/decide-claim.ts";
+import { requireCommand } from "../ledger/find-submission.ts";
 import type { ThreadCore } from "../thread-core.ts";
 import { foldRun } from "./fold-run.ts";
 import type { Head, TakenUp } from "./head.ts";
@@ -13,9 +13,7 @@ import { closeRun } from "./settle.ts";
 export function startRun(core: ThreadCore, head: Head): TakenUp {
   const { thread, entry, binding, waveRevision } = head;
   const { queueSequence, submissionId } = entry;
-  const command = must(core.ledger.command(queueSequence), "an owed submission has its input");
-  const input: JsonValue = JSON.parse(command.input);
-  const { allowances, metadata } = command;
+  const { principal, input, allowances, metadata } = requireCommand(core, queueSequence);
   const inputAt = entry.joinedAt;
   const first = core.journal.tail().sequence + 1;
   const history = core.history.select(first, providerOf(binding.modelIdentity));
@@ -61,7 +59,7 @@ export function startRun(core: ThreadCore, head: Head): TakenUp {
     supersededEpoch: null,
     waveRevision,
     hasJoiners: head.hasJoiners,
-    principal: command.principal,
+    principal,
     binding,
     history,
     state,

@@ -1,7 +1,6 @@
 // The records of a tool batch. Pure.
 import type { JsonValue } from "../../../shared/canonical-json.ts";
-import type { RecordDraft, RecordOf } from "../../../shared/wire/records.ts";
-import type { ToolOutcome } from "../../../shared/wire/records.ts";
+import type { RecordDraft, RecordOf, ToolOutcome } from "../../../shared/wire/records.ts";
 import type { ToolOutput } from "../../../shared/wire/messages.ts";
 import type { Exhausted } from "../../../shared/wire/policy.ts";
 import type { CandidateCall } from "./plan-batch.ts";
